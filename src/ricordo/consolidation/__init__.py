@@ -1,0 +1,1 @@
+"""From live messages to a stored summary and back: plan, chunk, summarise, ground, commit, expand, verify."""
