@@ -1,0 +1,45 @@
+-- name: facts
+-- What the planner needs of the live messages, in order.
+SELECT seq, role, tokens, pinned, tool_links
+FROM ricordo.conversational_memory
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
+ORDER BY seq
+
+-- name: sources
+-- The messages to summarise, in order, each with the digest of its exact original.
+SELECT seq, role, content, "timestamp", tokens,
+    ricordo.message_digest(seq, id, role, "timestamp", message, metadata)
+FROM ricordo.conversational_memory
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
+    AND seq = ANY(%(seqs)s::bigint[])
+ORDER BY seq
+
+-- name: hold
+-- Lock the thread's row, if the lease is still ours.
+SELECT 1 FROM ricordo.thread
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND lease_token = %(token)s::uuid
+FOR UPDATE
+
+-- name: sources_now
+-- How many of the planned messages are live, their tokens, and the digest over their digests.
+SELECT count(*), coalesce(sum(tokens), 0)::bigint,
+    sha256(string_agg(ricordo.message_digest(seq, id, role, "timestamp", message, metadata), ''::bytea ORDER BY seq))
+FROM ricordo.conversational_memory
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
+    AND seq = ANY(%(seqs)s::bigint[])
+
+-- name: mark
+-- Mark the summarised messages with the summary's id.
+UPDATE ricordo.conversational_memory
+SET summary_id = %(id)s::uuid
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
+    AND seq = ANY(%(seqs)s::bigint[])
+
+-- name: settle
+-- Move the marked messages from live to covered in the thread's counters and end the lease.
+UPDATE ricordo.thread
+SET live_messages = live_messages - %(count)s, live_tokens = live_tokens - %(tokens)s,
+    covered_messages = covered_messages + %(count)s, summaries = summaries + 1,
+    summary_tokens = summary_tokens + %(reference_tokens)s,
+    observed_tokens = NULL, observed_estimate = NULL, lease_token = NULL, lease_until = NULL, updated_at = now()
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s

@@ -1,0 +1,80 @@
+"""The summariser that needs no model: it quotes the most telling sentences, so it always succeeds and is always grounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ricordo.consolidation.draft import Draft, Line, render
+from ricordo.consolidation.extractive import cues
+from ricordo.consolidation.extractive.candidates import Candidate, atom_keys, candidates, tokens_of
+from ricordo.consolidation.extractive.description import describe
+from ricordo.consolidation.extractive.placement import Closings, section_of
+from ricordo.consolidation.extractive.selection import select
+from ricordo.consolidation.extractive.weights import element_weights, salience
+from ricordo.consolidation.source import Chunk, SourceMessage
+from ricordo.tokens import count
+
+WINDOW = 200_000
+"""Tokens of one chunk. Time and memory grow linearly with it; nothing else limits it."""
+
+
+class ExtractiveSummariser:
+    """A summariser without a model, network or randomness: the same chunk and budget always give the same draft."""
+
+    name = "extractive"
+    window = WINDOW
+
+    async def summarise(self, chunk: Chunk, *, budget: int) -> Draft:
+        """Return a draft of at most `budget` tokens; see `extract`."""
+        return extract(chunk.messages, budget=budget)
+
+
+def extract(messages: Sequence[SourceMessage], *, budget: int) -> Draft:
+    """Return the most telling units of the messages under the four headings, each citing all messages that say it.
+
+    Every line is quoted, so its atoms stand in the messages that it cites. Lines are in the order of the messages
+    within their section. `size_of` the draft never exceeds `budget` and is below the tokens of the messages' texts;
+    where not even one line fits, the draft has no lines. Any text is accepted and nothing is raised.
+    """
+    units = candidates(messages)
+    weights = element_weights(units)
+    factors = salience(units)
+    budget = min(budget, sum(count(message.text) for message in messages) - 1)
+    stop = cues.STOP_WORDS[cues.language(word for unit in units for word in tokens_of(unit.text))]
+    description = describe(units, weights=weights, salience=factors, stop=stop)
+    frame = size_of(Draft(description=description, lines=()))
+    chosen = select(units, weights=weights, salience=factors, budget=budget - frame, admit=_grounding(messages))
+    return _fitted(description, units, chosen, budget)
+
+
+def size_of(draft: Draft) -> int:
+    """Return the tokens of a draft: its description and its rendered text, on lines of their own."""
+    return count(f"{draft.description}\n{render(draft.lines)}")
+
+
+def _grounding(messages: Sequence[SourceMessage]) -> Callable[[Candidate], bool]:
+    """Return a check that a unit's atoms stand in its first message: JSON told as a record may read differently."""
+    known: dict[int, frozenset[str]] = {}
+
+    def admit(unit: Candidate) -> bool:
+        if unit.index not in known:
+            known[unit.index] = atom_keys(messages[unit.index].text)
+        return atom_keys(unit.text) <= known[unit.index]
+
+    return admit
+
+
+def _fitted(description: str, units: Sequence[Candidate], chosen: list[int], budget: int) -> Draft:
+    """Give up the lines chosen last until the whole fits: costs that were counted apart may add up to more."""
+    closings = Closings(units)
+    while chosen:
+        lines = tuple(_line(units[place], closings) for place in sorted(chosen))
+        draft = Draft(description=description, lines=lines)
+        if size_of(draft) <= budget:
+            return draft
+        chosen = chosen[:-1]
+    return Draft(description=description, lines=())
+
+
+def _line(unit: Candidate, closings: Closings) -> Line:
+    return Line(section=section_of(unit), text=unit.text, sources=unit.sources, status=closings.status_of(unit))

@@ -1,0 +1,294 @@
+"""AsyncMemory: opens the database, holds the stores, and offers the pipeline's verbs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from psycopg import AsyncConnection
+from psycopg.rows import tuple_row
+
+from ricordo.config import Policy, Settings
+from ricordo.consolidation.consolidator import Consolidator
+from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, NOT_FOUND, Expander, lines_of, parse_id
+from ricordo.consolidation.offload import largest_section, replace_conversation, replace_section
+from ricordo.consolidation.summarise import Summariser
+from ricordo.consolidation.verify import Verifier
+from ricordo.database.embedded import EmbeddedServer, Lease
+from ricordo.database.failures import translated
+from ricordo.database.migrate import migrate
+from ricordo.database.pool import Database, check_namespace
+from ricordo.errors import InvalidInputError
+from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, check_thread_id
+from ricordo.stores.format import conversation_line, originals
+from ricordo.stores.summary import AsyncSummaryMemory
+from ricordo.tokens import count_tools, model_limit
+from ricordo.types import Consolidation, Expansion, Message, Thread, Usage, Verification
+from ricordo.window.fill import fill, sizes
+from ricordo.window.monitor import monitor_context_window, usage
+from ricordo.window.segments import Window
+
+DEFAULT_MODEL = "gpt-5-mini"
+"""The published default: the model whose window is measured where none is named."""
+
+_BATCH = 200
+
+
+class AsyncMemory:
+    """An agent's memory in one namespace of one PostgreSQL.
+
+    Open it with `await AsyncMemory.open()` and close it, or use it as an asynchronous context manager. It may be
+    shared by any number of tasks of one event loop.
+    """
+
+    conversational: AsyncConversationalMemory
+    summary: AsyncSummaryMemory
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        settings: Settings,
+        policy: Policy,
+        summariser: Summariser | str | None,
+        server: Lease | None,
+    ) -> None:
+        """Assemble the stores and the pipeline on an open database; use `open` instead."""
+        self.policy = policy
+        self._database = database
+        self._server = server
+        self.conversational = AsyncConversationalMemory(database)
+        self.summary = AsyncSummaryMemory(database)
+        self._consolidator = Consolidator(database, self.summary, settings=settings, policy=policy, model=summariser)
+        self._expander = Expander(database, self.conversational, self.summary)
+        self._verifier = Verifier(database)
+
+    @classmethod
+    async def open(
+        cls,
+        url: str | None = None,
+        *,
+        namespace: str | None = None,
+        data_dir: str | Path | None = None,
+        model: Summariser | str | None = None,
+        policy: Policy | None = None,
+    ) -> Self:
+        """Open the memory, migrating the database where needed; opening again changes nothing.
+
+        Without a URL (argument or RICORDO_DATABASE_URL) the embedded PostgreSQL in `data_dir` is started, or
+        joined where it runs. `model` names the model that summarises at any OpenAI-compatible server
+        (OPENAI_BASE_URL, OPENAI_API_KEY), or is a summariser; without one (argument or RICORDO_MODEL) summaries
+        are extracted without a model. Raises DatabaseUnavailableError, ExtensionMissingError, SchemaTooNewError,
+        EmbeddedServerError and ConfigurationError.
+        """
+        given = {"database_url": url, "namespace": namespace, "data_dir": data_dir}
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+        check_namespace(settings.namespace)
+        server = None
+        if settings.database_url is None:
+            server = await asyncio.to_thread(EmbeddedServer(settings.data_dir).start)
+        try:
+            address = server.url if server else settings.database_url or ""
+            await _prepare(address)
+            database = await Database.connect(address, namespace=settings.namespace, size=settings.pool_size)
+        except BaseException:
+            if server:
+                server.release()
+            raise
+        return cls(
+            database,
+            settings=settings,
+            policy=policy or Policy(),
+            summariser=model or settings.model,
+            server=server,
+        )
+
+    async def close(self) -> None:
+        """Close the connections; an embedded server that nobody uses any more stops by itself."""
+        await self._consolidator.close()
+        await self._database.close()
+        if self._server:
+            await asyncio.to_thread(self._server.release)
+
+    async def __aenter__(self) -> Self:
+        """Return the open memory."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        await self.close()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this memory reads and writes; it never sees another's rows."""
+        return self._database.namespace
+
+    async def monitor(
+        self,
+        thread_id: str,
+        *,
+        model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        overhead_tokens: int = 0,
+    ) -> Usage:
+        """Measure how full the model's window is with this thread: one row is read, whatever its length.
+
+        Counts the live messages and the references of the thread, the schemas of `tools`, and `overhead_tokens`
+        for what only the caller knows, such as the system prompt. Where the provider's usage was observed, the
+        count goes on from that figure, which holds all of this already.
+        """
+        row = await self.conversational.counters(thread_id, model)
+        live, references, observed, then, observed_model, ratio = row
+        name = model or observed_model or DEFAULT_MODEL
+        factor = ratio or 1.0
+        segments = {"conversational": round((live or 0) * factor), "summary": round((references or 0) * factor)}
+        if observed is not None and observed_model == name:
+            since = round(((live or 0) + (references or 0) - then) * factor)
+            segments = {"observed": observed, "since": max(since, 0)}
+        else:
+            segments |= {"tools": count_tools(tools), "overhead": overhead_tokens}
+        return usage(
+            segments,
+            limit=model_limit(name),
+            warn=self.policy.warn_percent,
+            critical=self.policy.critical_percent,
+        )
+
+    async def summarize_conversation(self, thread_id: str, keep_recent_tokens: int = 0) -> Consolidation:
+        """Summarise the thread's live messages, store the summary and mark them with its id, all or nothing.
+
+        Takes the oldest stretch that the planner allows (see `ricordo.consolidation.plan`) and leaves at least
+        `keep_recent_tokens` of the newest messages live. Where there is nothing to do, or another process is at
+        it, the result's status is the reason. Raises ModelError where the model gave nothing usable; then nothing
+        was stored and the next attempt starts from the originals.
+        """
+        if keep_recent_tokens < 0:
+            raise InvalidInputError(f"keep_recent_tokens must not be negative: {keep_recent_tokens}")
+        return await self._consolidator.thread(check_thread_id(thread_id), keep_recent_tokens)
+
+    async def summarize_context_window(self, content: str | None) -> Consolidation:
+        """Summarise a text and store the summary with the exact text, so that it can be expanded.
+
+        A blank text is answered with status "nothing_to_summarize". Raises ModelError as `summarize_conversation`.
+        """
+        return await self._consolidator.text(content or "")
+
+    async def summarize_and_store(self, text: str = "", thread_id: str | None = None) -> str:
+        """Consolidate a thread, or else a text, and answer in a sentence for an agent.
+
+        The answer holds the new reference, or says why nothing was stored. Raises ModelError as
+        `summarize_conversation`.
+        """
+        if thread_id:
+            result = await self.summarize_conversation(thread_id)
+            nothing = f"No unsummarized messages found for thread {thread_id}."
+        else:
+            result = await self.summarize_context_window(text)
+            nothing = "No content to summarize."
+        if result.id:
+            return f"Stored as {result.reference}"
+        return nothing if result.status == "nothing_to_summarize" else f"Nothing was stored: {result.detail}."
+
+    async def expand_summary(
+        self, summary_id: str, query: str | None = None, *, max_tokens: int = DEFAULT_MAX_TOKENS, cursor: str | None = None
+    ) -> Expansion:
+        """Open a summary again: its text, then its original messages in order, with their timestamps.
+
+        The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the
+        best matching messages and their neighbours are shown. A reference may be passed whole
+        ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text that
+        says so. Raises InvalidInputError for a cursor that is not one.
+        """
+        return await self._expander.expand(summary_id, query=query, max_tokens=max_tokens, cursor=cursor)
+
+    async def read_summary_by_id(self, summary_id: str) -> str:
+        """Return a summary's text, or "(summary not found)"."""
+        uuid = parse_id(summary_id)
+        summary = uuid and await self.summary.find(uuid)
+        return summary.content if summary else NOT_FOUND
+
+    async def read_conversations_by_summary_id(self, summary_id: str) -> str:
+        """Return all original messages under a summary in the published text form, whatever their length."""
+        uuid = parse_id(summary_id)
+        found: list[Message] = []
+        while uuid:
+            batch = await self.conversational.covered(uuid, from_seq=found[-1].seq + 1 if found else 0)
+            found += batch
+            if not batch:
+                break
+        return originals(lines_of(found))
+
+    async def offload_to_summary(self, context: str, thread_id: str, *, model: str = DEFAULT_MODEL) -> str:
+        """Consolidate the thread and return the context with its conversation replaced by the reference.
+
+        Every other segment stays as it is. Where nothing is left to summarise the context comes back unchanged,
+        unless it is critically full: then its longest other segment is stored as a text and replaced by a
+        reference to it. Raises ModelError as `summarize_conversation`.
+        """
+        result = await self.summarize_conversation(thread_id)
+        if result.id:
+            return replace_conversation(context, result.reference)
+        largest = largest_section(context)
+        if largest is None or monitor_context_window(context, model)["status"] != "critical":
+            return context
+        heading, text = largest
+        stored = await self.summarize_context_window(text)
+        return replace_section(context, heading, stored.reference) if stored.id else context
+
+    async def window(self, thread_id: str, question: str | None = None, *, budget: int | None = None, model: str | None = None) -> Window:
+        """Return what a prompt should show of the thread's memory, never above `budget` tokens.
+
+        The budget is the model's window where none is given. Reads the newest live messages, as many as can fit,
+        and the thread's references.
+        """
+        limit = model_limit(model or DEFAULT_MODEL)
+        budget = limit if budget is None else max(budget, 0)
+        thread = await self.conversational.thread(thread_id)
+        lines = await self._recent_lines(thread, budget) if thread else ()
+        references = [line for line, _ in await self.summary.references(thread_id, limit=1000)] if thread else []
+        segments = fill(question, lines, references, budget)
+        measured = usage(
+            sizes(segments), limit=budget, warn=self.policy.warn_percent, critical=self.policy.critical_percent
+        )
+        return Window(segments=segments, budget=budget, usage=measured)
+
+    async def _recent_lines(self, thread: Thread, budget: int) -> list[str]:
+        """Return the newest live messages' lines, oldest first, one batch more than the budget needs at most."""
+        newest: list[Message] = []
+        before: int | None = None
+        while sum(message.tokens for message in newest) <= budget:
+            batch = await self.conversational.list(thread.thread_id, limit=_BATCH, before=before)
+            newest = [*batch, *newest]
+            if len(batch) < _BATCH:
+                break
+            before = batch[0].seq
+        return [conversation_line(message) for message in newest]
+
+    async def threads(self, *, limit: int = 100) -> tuple[Thread, ...]:
+        """Return the namespace's threads with their counters, the latest change first."""
+        return await self.conversational.threads(limit=check_limit(limit))
+
+    async def verify(
+        self, thread_id: str | None = None, *, progress: Callable[[str], object] | None = None
+    ) -> Verification:
+        """Prove that nothing is lost in a thread, or in the whole namespace, or name the exact rows that are off.
+
+        Every message must be live or under exactly one leaf summary, unchanged since its append; the ranges of
+        summaries must be disjoint, their counts and digests right, and the counters equal to the rows. Reads every
+        row; `progress` is called with each thread's id.
+        """
+        return await self._verifier.verify(thread_id, progress=progress)
+
+
+async def _prepare(url: str) -> None:
+    """Bring the schema up to date over a connection of its own, whose errors say what is wrong with the URL."""
+    with translated():
+        async with await AsyncConnection.connect(
+            url, autocommit=True, row_factory=tuple_row, connect_timeout=10
+        ) as connection:
+            await migrate(connection)

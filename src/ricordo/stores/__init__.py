@@ -1,0 +1,1 @@
+"""The memories: one module each, with its named queries beside it."""
