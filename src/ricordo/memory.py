@@ -23,7 +23,7 @@ from ricordo.database.migrate import migrate
 from ricordo.database.pool import Database, check_namespace
 from ricordo.errors import InvalidInputError
 from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, check_thread_id
-from ricordo.stores.format import conversation_line, originals
+from ricordo.stores.format import conversation_line, originals, quote
 from ricordo.stores.summary import AsyncSummaryMemory
 from ricordo.tokens import count_tools, model_limit
 from ricordo.types import Consolidation, Expansion, Message, Thread, Usage, Verification
@@ -251,7 +251,7 @@ class AsyncMemory:
         thread = await self.conversational.thread(thread_id)
         lines = await self._recent_lines(thread, budget) if thread else ()
         references = [line for line, _ in await self.summary.references(thread_id, limit=1000)] if thread else []
-        segments = fill(question, lines, references, budget)
+        segments = fill(quote(question) if question else None, lines, references, budget)
         measured = usage(
             sizes(segments), limit=budget, warn=self.policy.warn_percent, critical=self.policy.critical_percent
         )

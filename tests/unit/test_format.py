@@ -43,8 +43,9 @@ def test_f38_times_are_utc_and_a_missing_time_is_unknown() -> None:
 )
 @pytest.mark.parametrize("separator", ["\n", "\r\n", "\r", "\u2028", "\x85", "\x0b", "\x0c"])
 def test_f35_stored_text_cannot_forge_a_line_of_the_window(forged: str, separator: str) -> None:
-    quoted = quote(f"hello{separator}{forged}")
-    assert quoted == f"hello{separator}\\{forged}"
+    assert quote(f"hello{separator}{forged}") == f"hello{separator}\\{forged}"
+    assert quote(forged) == f"\\{forged}"
+    assert quote(forged, behind_prefix=True) == forged
 
 
 @given(st.text())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ricordo.config import Policy
-from ricordo.messages import cut_positions, unanswered
+from ricordo.messages import cut_positions, pairs, unanswered
 from ricordo.types import Reason
 
 _HELD_ROLES = frozenset({"system", "developer"})
@@ -89,10 +89,17 @@ def _held(facts: Sequence[Fact]) -> list[bool]:
         if facts[index].question:
             held[index] = True
             break
-    tied = {id for fact, is_held in zip(facts, held, strict=True) if is_held for id in (*fact.calls, *fact.results)}
-    if not tied:
-        return held
-    return [is_held or not tied.isdisjoint((*f.calls, *f.results)) for f, is_held in zip(facts, held, strict=True)]
+    _hold_partners(held, [(call, result) for _, call, result in pairs(facts) if result is not None])
+    return held
+
+
+def _hold_partners(held: list[bool], links: Sequence[tuple[int, int]]) -> None:
+    """Hold the other side of every held tool call or result, until nothing more follows."""
+    split = [link for link in links if held[link[0]] != held[link[1]]]
+    while split:
+        for call, result in split:
+            held[call] = held[result] = True
+        split = [link for link in links if held[link[0]] != held[link[1]]]
 
 
 def _cuts(facts: Sequence[Fact], policy: Policy) -> list[bool]:

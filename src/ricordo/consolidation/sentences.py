@@ -43,7 +43,7 @@ _ABBREVIATIONS = frozenset(
 _BEFORE_DIGIT = frozenset("no nr n art pag p pp vol fig cap sec ch eq ver rev tel".split())
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？｡]+[」』”’）】]*\s*")
 _LAST_WORD = re.compile(r"([\w.]+)$")
-_CLAUSE = re.compile(r"(?<=[,;:])\s+|\s+(?=[—–]\s)|(?<=[、，；：])")
+_CLAUSE = re.compile(r"(?<=[,;])\s+|\s+(?=[—–]\s)|(?<=[、，；])")
 _BINDING = re.compile(
     r"\b(?:not|no|never|without|unless|except|if|only|non|mai|senza|salvo|tranne|se|solo|né)\b|n['’]t\b", re.IGNORECASE
 )
@@ -177,11 +177,15 @@ def _is_abbreviation(word: str, following: str) -> bool:
 
 
 def _classified(text: str) -> list[_Line]:
+    """Return the lines with their kinds; fences count only where every one that opens also closes."""
+    raws = text.splitlines()
+    fences = [bool(_FENCE.match(raw.lstrip())) for raw in raws]
+    closing = sum(fences) % 2 == 0
     lines: list[_Line] = []
     fenced = False
-    for raw in text.splitlines():
-        if _FENCE.match(raw.lstrip()):
-            fenced = not fenced
+    for raw, fence in zip(raws, fences, strict=True):
+        if fence:
+            fenced = closing and not fenced
         else:
             lines.append(_classify(raw, fenced=fenced))
     return lines
@@ -190,18 +194,16 @@ def _classified(text: str) -> list[_Line]:
 def _classify(raw: str, *, fenced: bool) -> _Line:
     body = raw.lstrip(" \t")
     indent = len(raw) - len(body)
-    text = clean(_MARKUP.sub("", body))
-    numbered = _LINE_NUMBER.match(text)
-    if numbered:
-        text = text[numbered.end() :]
+    number = _LINE_NUMBER.match(body)
+    text = clean(body[number.end() :] if number else body)
     if not _WORD.search(text):
         return _Line("blank", "")
-    marker = None if fenced else _ITEM.match(body)
+    marker = None if fenced or number else _ITEM.match(body)
     if marker:
         return _Line("item", clean(_MARKUP.sub("", body[marker.end() :])), indent)
-    if fenced or numbered or _CODE.match(body):
+    if fenced or number or _CODE.match(body):
         return _Line("code", text)
-    return _Line("row", text.strip("| ")) if text.startswith("|") else _Line("prose", text, indent)
+    return _Line("row", text.strip("| ")) if text.startswith("|") else _Line("prose", clean(_MARKUP.sub("", body)), indent)
 
 
 def _paragraph(lines: list[_Line], start: int) -> tuple[str, int]:

@@ -164,11 +164,14 @@ class Programs:
 
     def defect(self) -> str:
         """Return why the server cannot be executed by its account, or nothing if it can."""
-        try:
-            result = self.run("postgres", "--version")
-        except OSError as error:
-            return str(error)
-        return "" if result.returncode == 0 else result.stderr.strip() or f"status {result.returncode}"
+        for program in ("postgres", "initdb"):
+            try:
+                result = self.run(program, "--version")
+            except OSError as error:
+                return str(error)
+            if result.returncode != 0:
+                return result.stderr.strip() or f"{program} ended with status {result.returncode}"
+        return ""
 
     def server_command(self, layout: Layout) -> list[str]:
         """Return the command that runs the server of this folder in the foreground."""
@@ -201,7 +204,7 @@ def find_programs(layout: Layout, account: Account | None) -> Programs:
     programs = Programs(installed_folder(), account)
     defect = programs.defect()
     if defect and account:
-        programs = Programs(copy_programs(programs.folder, layout.programs), account)
+        programs = Programs(copy_programs(programs.folder.parent.parent, layout.programs), account)
         defect = programs.defect()
     if defect:
         raise EmbeddedServerError(f"the embedded PostgreSQL does not run here: {defect}", hint=ELSEWHERE)
@@ -221,20 +224,27 @@ def installed_folder() -> Path:
     )
 
 
-def copy_programs(source: Path, target: Path) -> Path:
-    """Copy the programs to where every user may read them, once for each version, and return the copy's folder."""
+def copy_programs(site: Path, target: Path) -> Path:
+    """Copy the programs to where every user may read them, once for each version, and return the copy's folder.
+
+    The wheel's own libraries, beside the package on Linux and in it on macOS, keep their place relative to them.
+    """
+    programs = Path(PACKAGE) / f"pginstall{MAJOR}"
     copy = target / importlib.metadata.version(PACKAGE)
     if copy.exists():
-        return copy
+        return copy / programs
     shutil.rmtree(target, ignore_errors=True)
     unfinished = target / "unfinished"
-    shutil.copytree(source, unfinished, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
+    for part in (programs, Path(f"{PACKAGE}.libs"), Path(PACKAGE) / ".dylibs"):
+        if (site / part).is_dir():
+            ignored = shutil.ignore_patterns("include", "*.a")
+            shutil.copytree(site / part, unfinished / part, symlinks=True, ignore=ignored)
     for path in (target, unfinished, *unfinished.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode
             path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
     unfinished.rename(copy)
-    return copy
+    return copy / programs
 
 
 def create_cluster(programs: Programs, layout: Layout, lock: int) -> None:

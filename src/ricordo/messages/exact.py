@@ -32,7 +32,7 @@ def encode(message: Mapping[str, Any]) -> str:
     stands between them in the stored form. Raises InvalidMessageError as `check` does.
     """
     check(message)
-    return json.dumps(_map_strings(dict(message), _separate), separators=(",", ":"), allow_nan=False)
+    return json.dumps(map_strings(dict(message), _separate), separators=(",", ":"), allow_nan=False)
 
 
 def decode(text: str) -> dict[str, JSON]:
@@ -43,7 +43,7 @@ def decode(text: str) -> dict[str, JSON]:
         raise InvalidMessageError(f"the stored message cannot be read: {error}") from error
     if not isinstance(value, dict):
         raise InvalidMessageError("the stored message is not a JSON object")
-    return cast("dict[str, JSON]", _map_strings(value, _join)) if "\\uffff" in text else value
+    return cast("dict[str, JSON]", map_strings(value, _join)) if "\\uffff" in text else value
 
 
 def check(message: Mapping[str, Any]) -> None:
@@ -72,10 +72,22 @@ def escape_id(id: str) -> str:
     return _ESCAPED.sub(lambda found: f"\\{ord(found[0]):04x}", id)
 
 
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy of a JSON value with every string and key changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [map_strings(item, change) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return {change(key): map_strings(item, change) for key, item in items}
+    return value
+
+
 def _fault(value: Any, depth: int) -> tuple[str, str] | None:
     """Return the path to the first thing that JSON could not give back, and what is wrong with it."""
-    kind = type(value)
-    if kind is not dict and kind is not list:
+    kind: type[object] = type(value)
+    if kind not in (dict, list):
         what = _scalar_fault(value)
         return ("", what) if what else None
     if depth > MAX_DEPTH:
@@ -86,7 +98,7 @@ def _fault(value: Any, depth: int) -> tuple[str, str] | None:
 def _dict_fault(value: dict[Any, Any], depth: int) -> tuple[str, str] | None:
     for key, item in value.items():
         if type(key) is not str:
-            return "", f"has the key {ascii(key):.50}, which is not a string"
+            return "", f"has the key {key!a:.50}, which is not a string"
         fault = _fault(item, depth + 1)
         if fault is not None:
             return f".{ascii(key)[1:-1]:.50}{fault[0]}", fault[1]
@@ -102,7 +114,7 @@ def _list_fault(value: list[Any], depth: int) -> tuple[str, str] | None:
 
 
 def _scalar_fault(value: Any) -> str | None:
-    kind = type(value)
+    kind: type[object] = type(value)
     if kind is float:
         return None if isfinite(value) else f"is {value}, which JSON does not have"
     if kind is int:
@@ -110,18 +122,6 @@ def _scalar_fault(value: Any) -> str | None:
     if value is None or kind is str or kind is bool:
         return None
     return f"is a {kind.__name__}, which JSON does not have"
-
-
-def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with every string and key changed."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [_map_strings(item, change) for item in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {change(key): _map_strings(item, change) for key, item in items}
-    return value
 
 
 def _separate(text: str) -> str:

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 import uuid_utils.compat
 
-from ricordo.tokens import count_message, reported_prompt_tokens, update_ratio
+from ricordo.tokens import reported_prompt_tokens, update_ratio
 from ricordo.database.pool import Database, Params, Row, Transaction
 from ricordo.database.queries import load
 from ricordo.errors import InvalidInputError, KeyReusedError, NotFoundError
@@ -108,7 +108,7 @@ def _prepare(raw: RawMessage, id: str) -> _NewMessage:
         role=parsed.role,
         content=searchable(parsed.text),
         message=encode(parsed.message),
-        tokens=count_message(parsed.text, images=parsed.images),
+        tokens=parsed.tokens,
         tool_links=None if links is None else json.dumps(links),
     )
 
@@ -175,8 +175,8 @@ class AsyncConversationalMemory:
         parts = [f"{key}\n{position}" for position in range(count)] if isinstance(key, str) else [*key]
         if len(parts) != count or len(set(parts)) != count:
             raise InvalidInputError(f"{count} messages need {count} different keys, not {len(parts)}")
-        scope = f"{self._database.namespace}\n{thread_id}\n"
-        return [str(uuid5(_KEYED, (scope + part).encode("utf-8", "surrogatepass"))) for part in parts]
+        scope = [self._database.namespace, thread_id]
+        return [str(uuid5(_KEYED, json.dumps([*scope, part]))) for part in parts]
 
     def _append_params(
         self, thread_id: str, new: Sequence[_NewMessage], *, pinned: bool, metadata: str

@@ -58,14 +58,15 @@ def block(kind: Kind, body: str) -> str:
     )
 
 
-def quote(text: str) -> str:
+def quote(text: str, *, behind_prefix: bool = False) -> str:
     """Return stored text in which no line can pass for a heading, a reference or a message of its own.
 
-    Such a line gets a leading backslash, as Markdown escapes it; all other text stays as it is. The first line is
-    left alone, since it stands behind a prefix.
+    Such a line gets a leading backslash, as Markdown escapes it; all other text stays as it is. A first line that
+    stands `behind_prefix` cannot pass for anything and is left alone.
     """
-    first, *rest = text.splitlines(keepends=True) or [""]
-    return first + "".join(_FORGERY.sub("\\\\", line) for line in rest)
+    lines = text.splitlines(keepends=True)
+    kept, checked = (lines[:1], lines[1:]) if behind_prefix else ([], lines)
+    return "".join([*kept, *(_FORGERY.sub("\\\\", line) for line in checked)])
 
 
 def stamp(timestamp: datetime | None) -> str:
@@ -75,7 +76,7 @@ def stamp(timestamp: datetime | None) -> str:
 
 def conversation_line(message: Message) -> str:
     """Return `[time] role: content`."""
-    return f"[{stamp(message.timestamp)}] {message.role}: {quote(message.content)}"
+    return f"[{stamp(message.timestamp)}] {message.role}: {quote(message.content, behind_prefix=True)}"
 
 
 def conversation_lines(messages: Iterable[Message]) -> str:

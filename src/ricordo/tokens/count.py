@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 ENCODING = "o200k_base"
-"""The vocabulary of GPT-4o, GPT-4.1, GPT-5 and the o-series; for other models `ricordo.tokens.calibration` corrects it."""
+"""The vocabulary of GPT-4o, GPT-4.1, GPT-5 and the o-series; `ricordo.tokens.calibration` corrects for other models."""
 
 MESSAGE_OVERHEAD = 4
 """Tokens around each message: 3 for its frame and 1 for its role, as in OpenAI's cookbook "How to count tokens with
@@ -24,7 +24,7 @@ def count(text: str) -> int:
     The text of a special token, such as `<|endoftext|>`, is ordinary text. A lone surrogate, which has no UTF-8
     form, counts as U+FFFD.
     """
-    import toktok  # noqa: PLC0415  (8 MB of vocabulary, loaded when something is counted)
+    import toktok  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]  (8 MB, loaded when needed)
 
     return toktok.batch_count((_encodable(text),), ENCODING, threads=1)[0]
 

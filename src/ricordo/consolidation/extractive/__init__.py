@@ -10,7 +10,7 @@ from ricordo.consolidation.extractive.candidates import Candidate, atom_keys, ca
 from ricordo.consolidation.extractive.description import describe
 from ricordo.consolidation.extractive.placement import Closings, section_of
 from ricordo.consolidation.extractive.selection import select
-from ricordo.consolidation.extractive.weights import element_weights, salience
+from ricordo.consolidation.extractive.weights import valuate
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.tokens import count
 
@@ -37,13 +37,12 @@ def extract(messages: Sequence[SourceMessage], *, budget: int) -> Draft:
     where not even one line fits, the draft has no lines. Any text is accepted and nothing is raised.
     """
     units = candidates(messages)
-    weights = element_weights(units)
-    factors = salience(units)
+    value = valuate(units)
     budget = min(budget, sum(count(message.text) for message in messages) - 1)
     stop = cues.STOP_WORDS[cues.language(word for unit in units for word in tokens_of(unit.text))]
-    description = describe(units, weights=weights, salience=factors, stop=stop)
+    description = describe(units, value, stop=stop)
     frame = size_of(Draft(description=description, lines=()))
-    chosen = select(units, weights=weights, salience=factors, budget=budget - frame, admit=_grounding(messages))
+    chosen = select(units, value, budget=budget - frame, admit=_grounding(messages))
     return _fitted(description, units, chosen, budget)
 
 
@@ -70,9 +69,11 @@ def _fitted(description: str, units: Sequence[Candidate], chosen: list[int], bud
     while chosen:
         lines = tuple(_line(units[place], closings) for place in sorted(chosen))
         draft = Draft(description=description, lines=lines)
-        if size_of(draft) <= budget:
+        excess = size_of(draft) - budget
+        if excess <= 0:
             return draft
-        chosen = chosen[:-1]
+        while chosen and excess > 0:
+            excess -= units[chosen.pop()].cost
     return Draft(description=description, lines=())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ricordo.consolidation.atoms import atoms
 from ricordo.consolidation.extractive import cues
@@ -16,7 +16,12 @@ from ricordo.tokens import count
 STEM = 6
 """Words that share their first six letters count as one: a stemmer for both languages without tables."""
 
+USER_MARK = " (user)"
+
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}|[^\W_]+(?:['’_-][^\W_]+)*")
+_SENTENCE = re.compile(r"\w[.!?:…。！？][\"'”’»)\]]*$")
+_ERROR = re.compile(r"\W{0,3}(?:\w{0,30}error|fail|exception|traceback|errore)", re.IGNORECASE)
+ANSWERING = frozenset({"tool", "function"})
 _STOP = cues.STOP_WORDS["en"] | cues.STOP_WORDS["it"]
 
 
@@ -26,7 +31,7 @@ class Candidate:
 
     `index` is the place of its first message in the chunk, `order` its place among all units, `sources` the numbers
     of the messages that say it, ascending. `cost` is in tokens, as a line of a list. `atoms` and `words` are what it
-    covers; words are stems, without stop words.
+    covers; words are stems, without stop words. `failed` marks a call that was answered with an error.
     """
 
     text: str
@@ -36,6 +41,7 @@ class Candidate:
     order: int
     sources: tuple[int, ...]
     cost: int
+    failed: bool
     atoms: frozenset[str]
     words: frozenset[str]
 
@@ -45,6 +51,7 @@ class _Draft:
     unit: Unit
     role: str
     index: int
+    failed: bool
     numbers: list[int] = field(default_factory=list[int])
 
 
@@ -68,38 +75,68 @@ def atom_keys(text: str) -> frozenset[str]:
 def candidates(messages: Sequence[SourceMessage]) -> list[Candidate]:
     """Return the candidates in reading order; units of the same words become one that cites all their messages.
 
-    Units that look like a credential are left out.
+    Units that look like a credential are left out, and so is prose that says nothing: a lone word, number or heading.
     """
     drafts: dict[tuple[str, ...], _Draft] = {}
     for index, message in enumerate(messages):
-        for unit in units(message.text):
-            key = tuple(sorted(set(tokens_of(unit.text))))
-            if key and not cues.SECRET.search(unit.text):
-                draft = drafts.setdefault(key, _Draft(unit, message.role, index))
-                if not draft.numbers or draft.numbers[-1] != message.number:
-                    draft.numbers.append(message.number)
-    texts = [quoted(draft.unit, draft.role) for draft in drafts.values()]
-    costs = [count(f"- {text}\n") for text in texts]
-    return [
-        _candidate(order, words, draft, text, cost)
-        for order, ((words, draft), text, cost) in enumerate(zip(drafts.items(), texts, costs, strict=True))
-    ]
+        failed = _failed(messages, index)
+        for unit, role in _voiced(message):
+            draft = drafts.setdefault(_key(unit, failed=failed), _Draft(unit, role, index, failed))
+            if not draft.numbers or draft.numbers[-1] != message.number:
+                draft.numbers.append(message.number)
+    built = (_candidate(draft) for draft in drafts.values() if not cues.SECRET.search(draft.unit.text))
+    telling = (candidate for candidate in built if _tells(candidate))
+    return [replace(candidate, order=order) for order, candidate in enumerate(telling)]
 
 
-def _candidate(order: int, words: tuple[str, ...], draft: _Draft, text: str, cost: int) -> Candidate:
+def _key(unit: Unit, *, failed: bool) -> tuple[str, ...]:
+    return (str(failed and unit.kind == "record"), *sorted(set(tokens_of(unit.text))))
+
+
+def _failed(messages: Sequence[SourceMessage], index: int) -> bool:
+    """Tell whether a message's only answer is an error; of several answers it is unknown which call failed."""
+    answers = [message.text for message in messages[index + 1 : index + 3] if message.role in ANSWERING]
+    return messages[index].role == "assistant" and len(answers) == 1 and bool(_ERROR.match(answers[0]))
+
+
+def _voiced(message: SourceMessage) -> list[tuple[Unit, str]]:
+    """Return a message's units and who speaks: output that a user's message carries is not the user's words."""
+    told = list(units(message.text))
+    printed = message.role == "user" and _is_output(told)
+    return [(unit, "tool" if printed and not _SENTENCE.search(unit.text) else message.role) for unit in told]
+
+
+def _is_output(told: Sequence[Unit]) -> bool:
+    sentences = sum(unit.kind == "prose" and bool(_SENTENCE.search(unit.text)) for unit in told)
+    return len(told) >= 4 and sentences < len(told) / 2
+
+
+def _tells(candidate: Candidate) -> bool:
+    if candidate.kind == "record":
+        return bool(candidate.atoms or candidate.words)
+    heading = candidate.kind == "prose" and candidate.text.removesuffix(USER_MARK).endswith(":") and not candidate.atoms
+    return not heading and bool(candidate.words) and len(candidate.words) + len(candidate.atoms) > 1
+
+
+def _candidate(draft: _Draft) -> Candidate:
+    text = quoted(draft.unit, draft.role)
     return Candidate(
         text=text,
         kind=draft.unit.kind,
         role=draft.role,
         index=draft.index,
-        order=order,
+        order=0,
         sources=tuple(sorted(set(draft.numbers))),
-        cost=cost,
+        cost=count(f"- {text}\n"),
+        failed=draft.failed and draft.unit.kind == "record",
         atoms=atom_keys(draft.unit.text),
-        words=stems(words),
+        words=stems(tokens_of(draft.unit.text)),
     )
 
 
 def quoted(unit: Unit, role: str) -> str:
-    """Return the unit as a summary's line tells it: what a user says is marked as theirs."""
-    return f"User: {unit.text}" if role == "user" and unit.kind == "prose" else unit.text
+    """Return the unit as a summary's line tells it: what a user says is marked as theirs.
+
+    The mark stands at the end because a word before a sentence would make its first capital look like a name.
+    """
+    return f"{unit.text}{USER_MARK}" if role == "user" and unit.kind == "prose" else unit.text

@@ -10,12 +10,16 @@ from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.candidates import Candidate
 from ricordo.types import LineStatus, Section
 
-_QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?$")
-_TO_DO = cues.any_of(
-    r"to-?do\b", r"deadline", r"due (?:by|on|date)", r"(?:we|i|you|it|still) (?:still )?(?:need|have|has|needs) to\b", r"remind me",
-    r"I(?:[’']ll| will)\b", r"we(?:[’']ll| will)\b", r"follow[- ]up", r"action items?", r"next steps?\b", r"not yet\b", r"pending\b",
-    r"dobbiamo", r"devo\b", r"bisogna", r"occorre", r"entro\b", r"scadenza", r"da fare\b", r"ricordami", r"promemoria", r"in sospeso",
-    r"(?:far|mander|invier|chiamer|preparer|prenoter|pagher|aggiorner|scriver)(?:ò|emo)\b", r"non ancora\b", r"manca\b",
+_QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?(?: \(user\))?$")
+_INTENT = cues.any_of(
+    r"(?:we|i|you|it) (?:still )?(?:need|have|has|needs) to\b", r"(?:I|we)(?:[’']ll| will)\b", r"let (?:me|us)\b", r"let[’']s\b",
+    r"dobbiamo", r"devo\b", r"bisogna", r"occorre", r"(?:far|mander|invier|chiamer|preparer|prenoter|pagher|aggiorner|scriver)(?:ò|emo)\b",
+)  # fmt: skip
+_LASTING = cues.any_of(
+    r"to-?do\b", r"deadline", r"due (?:by|on|date)", r"remind me", r"follow[- ]up\b", r"action items?", r"next steps?\b", r"not yet\b",
+    r"still (?:need|have|open|missing|pending)", r"pending\b", r"by (?:tomorrow|tonight|next|mon|tues|wednes|thurs|fri|satur|sun)",
+    r"scadenza", r"da fare\b", r"ricordami", r"promemoria", r"in sospeso", r"non ancora\b", r"manca(?:no)?\b", r"prossimi passi",
+    r"entro\b",
 )  # fmt: skip
 _CHANGING_CALL = re.compile(
     r"^(?:\w+[._-])?(?:book|cancel|update|create|delete|remove|send|submit|modify|add|set|transfer|pay|refund|edit|write|insert|"
@@ -30,7 +34,7 @@ def section_of(candidate: Candidate) -> Section:
     """Return the heading that a unit's role and cue words point to; technical where they point nowhere."""
     text = candidate.text
     if candidate.kind == "record":
-        if candidate.role == "assistant" and _CHANGING_CALL.match(text):
+        if candidate.role == "assistant" and not candidate.failed and _CHANGING_CALL.match(text):
             return "actions"
         return "entities" if candidate.role != "assistant" and cues.ENTITY.search(text) else "technical"
     if candidate.kind != "prose" or candidate.role not in ("user", "assistant"):
@@ -63,28 +67,24 @@ class Closings:
                     self._last[element] = max(candidate.index, self._last.get(element, -1))
 
     def status_of(self, candidate: Candidate) -> LineStatus:
-        """Return "open" for a question that nobody answered and for a thing to do that no later unit closes.
+        """Return "open" for what waits for an answer and for a thing to do that no later unit closes.
 
-        Only what people and the assistant say in prose can be open. A user's request is taken as handled once the
-        assistant has answered and the user has spoken again.
+        A question, a request or an intention waits until the other side speaks; a deadline or a reminder waits until
+        something that shares its atoms or words is said to be done. Only prose can be open.
         """
         if candidate.kind != "prose" or candidate.role not in ("user", "assistant") or cues.CHATTER.search(candidate.text):
             return "confirmed"
-        if _QUESTION.search(candidate.text):
-            return "confirmed" if self._answered(candidate) else "open"
-        if self._closed(candidate):
-            return "confirmed"
-        pending = candidate.role == "user" and not self._answered(candidate) and cues.REQUEST.search(candidate.text)
-        return "open" if pending or _TO_DO.search(candidate.text) else "confirmed"
+        if _LASTING.search(candidate.text) and not self._closed(candidate):
+            return "open"
+        waits = _QUESTION.search(candidate.text) or cues.REQUEST.search(candidate.text) or _INTENT.search(candidate.text)
+        return "open" if waits and not (self._answered(candidate) or self._closed(candidate)) else "confirmed"
 
     def _answered(self, candidate: Candidate) -> bool:
         other = self._turns.last_assistant if candidate.role == "user" else self._turns.last_user
         return other > candidate.index
 
     def _closed(self, candidate: Candidate) -> bool:
-        if self._later(candidate.atoms, candidate.index):
-            return True
-        return self._later(candidate.words, candidate.index) >= _SHARED_WORDS
+        return self._later(candidate.atoms, candidate.index) > 0 or self._later(candidate.words, candidate.index) >= _SHARED_WORDS
 
     def _later(self, elements: Iterable[str], index: int) -> int:
         return sum(self._last.get(element, -1) > index for element in elements)
@@ -98,6 +98,6 @@ def _closes(candidate: Candidate) -> bool:
     return (
         candidate.kind == "prose"
         and not _QUESTION.search(candidate.text)
-        and not _TO_DO.search(candidate.text)
+        and not _LASTING.search(candidate.text)
         and bool(cues.DONE.search(candidate.text))
     )

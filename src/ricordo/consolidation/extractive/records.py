@@ -13,6 +13,8 @@ from ricordo.consolidation.sentences import UNIT_CHARACTERS, Unit, clean, split
 Pairs: TypeAlias = list[tuple[str, Any]]
 
 _OPENING = re.compile(r"^(?P<label>[^\n{\[]{0,80})(?=\{\s*[\"}]|\[\s*[\[{\"\d\-tfn\]])", re.MULTILINE)
+_CLOSING = re.compile(r"\)?[ \t]*(?:\Z|\n(?:[ \t]*```[ \t]*$)?)", re.MULTILINE)
+_FENCE_BEFORE = re.compile(r"^[ \t]*```\w*\s*\Z", re.MULTILINE)
 _NAMING = re.compile(r"(?:^|_)(?:id|name|number|code|key|title|slug|path|email)$|Id$|^(?:id|name)", re.IGNORECASE)
 _LABEL_EDGE = "()=: \t"
 
@@ -23,7 +25,7 @@ INLINE_FIELDS = 4
 LONGEST_NAME = 40
 
 MAX_FAILED_PARSES = 16
-"""Brackets that turn out not to be JSON may each cost a scan of the whole text, so the search stops after so many."""
+"""What looks like JSON and is not may cost a scan of the whole text, so the search stops after so many."""
 
 
 class _Object(Pairs):
@@ -42,25 +44,31 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_Object, parse_float=str, parse_in
 
 
 def units(text: str, *, limit: int = UNIT_CHARACTERS) -> Iterator[Unit]:
-    """Yield the units of a message's text in reading order: prose by `sentences.split`, JSON as records."""
-    position = failures = 0
-    search = 0
+    """Yield the units of a message's text in reading order: prose by `sentences.split`, JSON as records.
+
+    JSON is told as a record where it begins a line, or follows a short label such as a call's name, and ends one.
+    """
+    position = search = failures = 0
     while failures < MAX_FAILED_PARSES and (opening := _OPENING.search(text, search)):
-        try:
-            value, end = cast("tuple[Any, int]", _DECODER.raw_decode(text, opening.end()))
-        except (ValueError, RecursionError):
+        parsed = _parsed(text, opening.end())
+        if parsed is None:
             failures += 1
             search = opening.end() + 1
             continue
-        yield from split(text[position : opening.start()], limit=limit)
+        value, end = parsed
+        yield from split(_FENCE_BEFORE.sub("", text[position : opening.start()]), limit=limit)
         yield from _records(_Node("", clean(opening["label"]).strip(_LABEL_EDGE), value), limit)
-        position = search = _after(text, end)
+        position = search = end
     yield from split(text[position:], limit=limit)
 
 
-def _after(text: str, end: int) -> int:
-    """Skip the bracket that closes a written-out call."""
-    return end + 1 if text[end : end + 1] == ")" else end
+def _parsed(text: str, start: int) -> tuple[Any, int] | None:
+    try:
+        value, end = cast("tuple[Any, int]", _DECODER.raw_decode(text, start))
+    except (ValueError, RecursionError):
+        return None
+    closing = _CLOSING.match(text, end)
+    return (value, closing.end()) if closing else None
 
 
 def _records(root: _Node, limit: int) -> Iterator[Unit]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import fsum
 
 from ricordo.consolidation.extractive.candidates import Candidate
+from ricordo.consolidation.extractive.weights import Valuation
 
-LINE_OVERHEAD = 2
+LINE_OVERHEAD = 3
 """Tokens added to each cost, so that many scraps do not win over one good sentence."""
 
 
 def select(
-    candidates: Sequence[Candidate],
-    *,
-    weights: Mapping[str, float],
-    salience: Sequence[float],
-    budget: int,
-    admit: Callable[[Candidate], bool],
+    candidates: Sequence[Candidate], value: Valuation, *, budget: int, admit: Callable[[Candidate], bool]
 ) -> list[int]:
     """Return the chosen candidates' places, in the order of choice: the first is worth most per token.
 
@@ -29,25 +25,22 @@ def select(
     covered: set[str] = set()
 
     def worth(place: int) -> float:
-        candidate = candidates[place]
-        new = (candidate.atoms | candidate.words) - covered
-        return salience[place] * fsum(weights[element] for element in new) / (candidate.cost + LINE_OVERHEAD)
+        # fsum is exact, so the order of a set cannot change the choice.
+        new = fsum(value.weights[element] for element in value.elements[place] if element not in covered)
+        return value.salience[place] * new / (candidates[place].cost + LINE_OVERHEAD)
 
     heap = [(-worth(place), place) for place in range(len(candidates))]
     heapq.heapify(heap)
     chosen: list[int] = []
     while heap and budget > 0:
         stale, place = heapq.heappop(heap)
-        candidate = candidates[place]
-        if candidate.cost > budget:
+        if candidates[place].cost > budget:
             continue
-        value = worth(place)
-        if value <= 0:
-            continue
-        if value < -stale:
-            heapq.heappush(heap, (-value, place))
-        elif admit(candidate):
+        fresh = worth(place)
+        if fresh < -stale:
+            heapq.heappush(heap, (-fresh, place))
+        elif fresh > 0 and admit(candidates[place]):
             chosen.append(place)
-            covered |= candidate.atoms | candidate.words
-            budget -= candidate.cost
+            covered |= value.elements[place]
+            budget -= candidates[place].cost
     return chosen

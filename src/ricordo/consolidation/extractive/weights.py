@@ -12,12 +12,32 @@ from ricordo.consolidation.extractive.candidates import Candidate
 WORD = 0.12
 """What a word weighs beside an atom: words break ties between units and keep plain prose alive."""
 
+CODE = 0.3
+FAILED = 0.15
+REPEATED = 0.3
+CHATTER = 0.2
+POINTED = 1.4
+"""Factors for program text, for calls that failed, for prose that four or more messages repeat, for courtesies, and for cue words."""
+
 ORIGIN: Mapping[str, float] = {"user": 2.0, "assistant": 1.5, "system": 0.05}
 OTHER_ORIGIN = 0.6
 """An atom that a person or the assistant took up matters more than one that only a tool printed."""
 
 ROLE: Mapping[str, float] = {"user": 1.5, "assistant": 1.0, "system": 0.1}
 OTHER_ROLE = 0.8
+
+REQUEST_MARK, DECISION_MARK, FEELING_MARK, FIRST_MARK, LAST_MARK = 2.0, 1.0, 2.0, 4.0, 3.0
+"""What it is worth, in atoms, that a summary tells of each request and decision at all, of some feeling, of how the
+conversation began and of where it stands. Each counts once, as in the diversity reward of Lin and Bilmes (2011)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Valuation:
+    """What each candidate covers, what each covered element weighs, and the factor of each candidate's coverage."""
+
+    elements: Sequence[frozenset[str]]
+    weights: Mapping[str, float]
+    salience: Sequence[float]
 
 
 @dataclass(slots=True)
@@ -27,27 +47,41 @@ class _Mentions:
     last: int = 0
 
 
-def element_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """Return the weight of every atom and word: repetition, who used it, and how late it was last used.
+@dataclass(frozen=True, slots=True)
+class _Span:
+    size: int
+    first_user: int
+    last_said: int
 
-    A word also weighs by its rarity: tf-idf over the chunk's messages (Salton and Buckley, 1988).
+
+def valuate(candidates: Sequence[Candidate]) -> Valuation:
+    """Return the value of the candidates of one chunk, in time linear in their atoms and words.
+
+    Atoms weigh by repetition, by who used them and by how late; words also by rarity: tf-idf over the chunk's messages
+    (Salton and Buckley, 1988).
     """
-    mentions = _mentions(candidates)
-    span = 1 + max((candidate.index for candidate in candidates), default=0)
-    return {element: _weight(element, seen, span) for element, seen in mentions.items()}
+    span = _span(candidates)
+    weights = {element: _weight(element, seen, span.size) for element, seen in _mentions(candidates).items()}
+    elements: list[frozenset[str]] = []
+    for candidate in candidates:
+        marks = _marks(candidate, span)
+        weights.update(marks)
+        elements.append(candidate.atoms | candidate.words | marks.keys())
+    return Valuation(elements=elements, weights=weights, salience=[_salience(c, span) for c in candidates])
 
 
-def salience(candidates: Sequence[Candidate]) -> list[float]:
-    """Return the factor by which each candidate's coverage counts, by role, cue words and position."""
-    span = 1 + max((candidate.index for candidate in candidates), default=0)
-    first = min((candidate.index for candidate in candidates if candidate.role == "user"), default=-1)
-    return [_salience(candidate, first, span) for candidate in candidates]
+def _span(candidates: Sequence[Candidate]) -> _Span:
+    return _Span(
+        size=1 + max((c.index for c in candidates), default=0),
+        first_user=min((c.index for c in candidates if c.role == "user"), default=-1),
+        last_said=max((c.index for c in candidates if c.role == "assistant" and c.kind == "prose"), default=-1),
+    )
 
 
 def _mentions(candidates: Sequence[Candidate]) -> dict[str, _Mentions]:
     found: dict[str, _Mentions] = {}
     for candidate in candidates:
-        origin = ORIGIN.get(candidate.role, OTHER_ORIGIN)
+        origin = OTHER_ORIGIN if candidate.kind == "code" else ORIGIN.get(candidate.role, OTHER_ORIGIN)
         for element in candidate.atoms | candidate.words:
             seen = found.setdefault(element, _Mentions())
             seen.messages += len(candidate.sources)
@@ -57,30 +91,46 @@ def _mentions(candidates: Sequence[Candidate]) -> dict[str, _Mentions]:
 
 
 def _weight(element: str, seen: _Mentions, span: int) -> float:
-    recency = 0.7 + 0.6 * (seen.last + 1) / span
-    frequency = 1 + math.log2(max(1, seen.messages))
+    frequency = 1 + math.log2(seen.messages)
     if "\t" in element:
-        return frequency * seen.origin * recency
-    rarity = math.log(1 + span / max(1, seen.messages)) / math.log(1 + span)
+        return frequency * seen.origin * (0.7 + 0.6 * (seen.last + 1) / span)
+    rarity = math.log(1 + span / seen.messages) / math.log(1 + span)
     return WORD * frequency * rarity * seen.origin
 
 
-def _salience(candidate: Candidate, first: int, span: int) -> float:
+def _marks(candidate: Candidate, span: _Span) -> dict[str, float]:
+    """Return what a unit of prose tells of beyond its words, with weights; names cannot be words: they hold a space."""
+    if candidate.kind != "prose" or candidate.role not in ("user", "assistant") or cues.CHATTER.search(candidate.text):
+        return {}
+    user = candidate.role == "user"
+    marks: dict[str, float] = {}
+    if user and cues.REQUEST.search(candidate.text):
+        marks[f"request {candidate.index}"] = REQUEST_MARK
+    if cues.DECISION.search(candidate.text):
+        marks[f"decision {candidate.index}"] = DECISION_MARK
+    if user and cues.EMOTION.search(candidate.text):
+        marks["some feeling"] = FEELING_MARK
+    if candidate.index == span.first_user:
+        marks["the beginning"] = FIRST_MARK
+    if candidate.index == span.last_said:
+        marks["the last state"] = LAST_MARK
+    return marks
+
+
+def _salience(candidate: Candidate, span: _Span) -> float:
     factor = ROLE.get(candidate.role, OTHER_ROLE)
+    if candidate.failed:
+        factor *= FAILED
     if candidate.kind == "code":
-        factor *= 0.5
-    if candidate.index == first:
-        factor *= 1.4
-    if candidate.kind == "prose":
-        factor *= _cue_factor(candidate)
-    if candidate.role not in ROLE and len(candidate.sources) > 2:
-        factor *= 0.2
-    return factor * (1 + 0.3 * (candidate.index + 1) / span)
+        factor *= CODE
+    elif candidate.kind == "prose":
+        factor *= _prose_factor(candidate)
+    return factor * (1 + 0.3 * (candidate.index + 1) / span.size)
 
 
-def _cue_factor(candidate: Candidate) -> float:
+def _prose_factor(candidate: Candidate) -> float:
     if cues.CHATTER.search(candidate.text):
-        return 0.25
-    asks_or_decides = cues.DECISION.search(candidate.text) or cues.REQUEST.search(candidate.text)
-    feels = candidate.role == "user" and cues.EMOTION.search(candidate.text)
-    return 1.4 if asks_or_decides or feels else 1.0
+        return CHATTER
+    if len(candidate.sources) > 3:
+        return REPEATED
+    return POINTED if cues.DECISION.search(candidate.text) or cues.REQUEST.search(candidate.text) else 1.0

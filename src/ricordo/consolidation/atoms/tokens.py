@@ -1,0 +1,134 @@
+"""Technical tokens: URLs, e-mail addresses, paths, error codes and identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ricordo.consolidation.atoms.atom import Atom, AtomKind, fold
+from ricordo.consolidation.atoms.numbers import is_quantity
+
+LONGEST_TOKEN = 300
+"""A run of characters longer than this is a blob (base64, minified code), not a token that a summary repeats."""
+
+_EXTENSIONS = (
+    "py pyi ipynb js jsx mjs ts tsx rs go java kt c h cc cpp hpp cs rb php swift scala sh bash zsh ps1 bat sql html htm "
+    "css scss json jsonl yaml yml toml ini cfg conf env lock xml csv tsv txt md rst tex log pdf doc docx xls xlsx ppt "
+    "pptx odt png jpg jpeg gif svg webp mp3 mp4 wav zip tar gz tgz bz2 xz 7z whl parquet db sqlite pem key crt bak patch "
+    "diff traj cfg"
+).split()
+_URL = re.compile(r"(?:https?|ftp|wss?|s3|postgres(?:ql)?|file)://[^\s<>\"'“”«»`|\\^{}]++", re.IGNORECASE)
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)(?:[A-Za-z0-9-]{1,63}\.){0,4}[A-Za-z]{2,24}\b")
+_WINDOWS = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|\\\\[A-Za-z])[\w.\\$~+-]{0,300}")
+_CHUNK = re.compile(r"[A-Za-z0-9_À-ɏ@#~./+:=&$%-]++(?:\(\))?")
+_EDGES = ".,:;=&+$/%-#"
+_DOMAIN = re.compile(r"(?:[a-z0-9-]+\.)+(?:com|org|net|io|it|dev|ai|eu|uk|de|fr|edu|gov)(?:/.*)?", re.IGNORECASE)
+_ABSOLUTE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+~=-]+)+/?")
+_RELATIVE = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)+/?")
+_FILE = re.compile(rf"[\w.+-]*\w\.(?:{'|'.join(_EXTENSIONS)})|\.env|Dockerfile|Makefile", re.IGNORECASE)
+_ROOTS = re.compile(r"(?:src|lib|app|apps|tests?|docs?|bin|etc|usr|var|home|tmp|opt|packages|scripts|data)/", re.IGNORECASE)
+_LINE_NUMBER = re.compile(r"(?::\d+)+$")
+_ERROR_NAME = re.compile(
+    r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning|Fault)|ERR_\w+|E\d{3,5}|SIG[A-Z]{3,5}|E[A-Z]{2,4}(?:CONN|ADDR|HOST|NET)\w*"
+    r"|ECONN\w+|ENOENT|EACCES|EPERM|EPIPE|ETIMEDOUT|ORA-\d+|0x[0-9A-Fa-f]{6,}"
+)
+_ERROR_CODE = re.compile(
+    r"\b(?:HTTP|error|errore|errno|sqlstate|exit|status|stato|codice)(?:\s(?:code|codice|status|errore|error|di|stato)){0,2}"
+    r"\s?[:#=]?\s?(?P<code>[A-Z]{0,4}-?\d[\dA-Z]{1,5})(?![\w.]*\d|\w)",
+    re.IGNORECASE,
+)
+_STATUS_FIRST = re.compile(r"(?<![\w.,])(?P<code>[45]\d\d)\s(?:error|errore|status|response|not found|internal)\b", re.IGNORECASE)
+_CAMEL = re.compile(r"[a-z]{1,40}[A-Z]\w*|[A-Z][a-z]{1,40}[A-Z]\w*|[A-Z]{2,20}[a-z]\w*[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*")
+_DOTTED = re.compile(r"[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+")
+_SYMBOLS = re.compile(r"\d+(?:\.\d+){2,}\w*|v\d+(?:\.\d+)*|@\w[\w.-]*|\w+(?:::\w+)+", re.IGNORECASE)
+_SOFT_PREFIX = re.compile(r"(?:mid|pre|post|sub|non|early|late|over|under|top)-(?=\d)", re.IGNORECASE)
+_PLAIN_FIGURE = re.compile(r"[#$]?\d+(?:[-/.,:x]\d+)*[%€$]?", re.IGNORECASE)
+_DECADE = re.compile(r"\d{2,4}s|'?\d0s")
+
+
+def find(text: str) -> Iterator[Atom]:
+    """Yield URLs and addresses, then error codes, then paths and identifiers; where two overlap, the first one counts."""
+    for match in _URL.finditer(text):
+        yield _atom("url", match.group().rstrip(".,;:!?)]*'"), match.start())
+    for match in _EMAIL.finditer(text):
+        yield _atom("url", match.group(), match.start())
+    for match in _WINDOWS.finditer(text):
+        written = match.group().rstrip(".\\")
+        if len(written) > 3:
+            yield _atom("path", written, match.start())
+    for pattern in (_ERROR_CODE, _STATUS_FIRST):
+        for match in pattern.finditer(text):
+            yield Atom("error", match.group(), fold(match["code"]), match.start(), match.end())
+    for match in _CHUNK.finditer(text):
+        yield from _chunk(match.group(), match.start())
+
+
+def _chunk(chunk: str, start: int) -> Iterator[Atom]:
+    """Yield what a run without spaces holds: one token, or several joined by "=", "&", ":" or a line number."""
+    if len(chunk) > LONGEST_TOKEN:
+        return
+    for part in re.finditer(r"(?:::|[^=&:])+", chunk):
+        token, offset = _trimmed(part.group())
+        kind = _kind(token)
+        if kind:
+            yield _atom(kind, token, start + part.start() + offset)
+
+
+def _trimmed(part: str) -> tuple[str, int]:
+    lead = len(part) - len(part.lstrip(".,:;=&+$%")) if not part.startswith(("./", "../", ".env")) else 0
+    token = part[lead:].rstrip(_EDGES)
+    if token.startswith(("-", "#")) and not token.startswith("--"):
+        lead, token = lead + 1, token[1:]
+    soft = _SOFT_PREFIX.match(token)
+    return (token[soft.end() :], lead + soft.end()) if soft else (token, lead)
+
+
+def _kind(token: str) -> AtomKind | None:
+    if len(token) < 2 or token.isdigit():
+        return None
+    if _DOMAIN.fullmatch(token):
+        return "url"
+    if _is_path(token):
+        return "path"
+    if _ERROR_NAME.fullmatch(token):
+        return "error"
+    return "identifier" if _is_identifier(token) else None
+
+
+def _is_path(token: str) -> bool:
+    if _FILE.fullmatch(token):
+        return True
+    if "/" not in token:
+        return False
+    if _ABSOLUTE.fullmatch(token):
+        return True
+    return bool(_RELATIVE.fullmatch(token)) and bool(_FILE.fullmatch(token.rsplit("/", 1)[-1]) or _ROOTS.match(token))
+
+
+def _is_identifier(token: str) -> bool:
+    if token.startswith("--"):
+        return len(token) > 3 and token[2].isalpha()
+    if token.endswith("()") or _SYMBOLS.fullmatch(token):
+        return True
+    if _PLAIN_FIGURE.fullmatch(token) or is_quantity(token) or _DECADE.fullmatch(token):
+        return False
+    if "/" in token:
+        return False
+    has_digit = any(c.isdigit() for c in token)
+    has_letter = any(c.isalpha() for c in token)
+    return has_letter and (
+        has_digit or "_" in token.strip("_") or bool(_CAMEL.fullmatch(token)) or bool(_DOTTED.fullmatch(token))
+    )
+
+
+def _atom(kind: AtomKind, written: str, start: int) -> Atom:
+    return Atom(kind, written, _key(kind, written), start, start + len(written))
+
+
+def _key(kind: AtomKind, written: str) -> str:
+    key = fold(written)
+    if kind == "url":
+        return re.sub(r"^[a-z0-9]+://(?:www\.)?", "", key).rstrip("/")
+    if kind == "path":
+        return key.replace("\\", "/").removeprefix("./").rstrip("/")
+    return key.removesuffix("()")

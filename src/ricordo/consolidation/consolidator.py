@@ -1,0 +1,172 @@
+"""The pipeline: plan, lease, compose, commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from ricordo.config import Policy, Settings
+from ricordo.consolidation.commit import Ledger, SourceRow, source_digest
+from ricordo.consolidation.compose import Composer, Composition
+from ricordo.consolidation.lease import Lease, lease
+from ricordo.consolidation.plan import Plan, Refusal, plan
+from ricordo.consolidation.source import SourceMessage
+from ricordo.consolidation.summarise import PROMPT_VERSION, Summariser
+from ricordo.database.pool import Database
+from ricordo.messages import searchable
+from ricordo.stores.summary import AsyncSummaryMemory, encode_items
+from ricordo.tokens import count
+from ricordo.types import Consolidation, Reason, SummaryLine
+
+
+class Consolidator:
+    """Turns live messages, or a text, into a stored summary, or says why not."""
+
+    def __init__(
+        self,
+        database: Database,
+        summaries: AsyncSummaryMemory,
+        *,
+        settings: Settings,
+        policy: Policy,
+        model: Summariser | str | None,
+    ) -> None:
+        """Use an open database; `model` as `Memory.open` takes it."""
+        self._database = database
+        self._summaries = summaries
+        self._settings = settings
+        self._policy = policy
+        self._ledger = Ledger(database, summaries)
+        self._composer = Composer(settings, model)
+
+    async def close(self) -> None:
+        """Close the connections to the model server."""
+        await self._composer.close()
+
+    async def thread(self, thread_id: str, keep_recent_tokens: int) -> Consolidation:
+        """Consolidate the oldest stretch of a thread; see `Memory.summarize_conversation`."""
+        decision = await self._plan(thread_id, keep_recent_tokens)
+        if isinstance(decision, Refusal):
+            return _nothing(decision.reason, decision.detail)
+        async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
+            if held is None:
+                return _nothing("busy", "another process is consolidating this thread")
+            # What was seen before the lease may have been consolidated by its last holder.
+            decision = await self._plan(thread_id, keep_recent_tokens)
+            if isinstance(decision, Refusal):
+                return _nothing(decision.reason, decision.detail)
+            return await self._consolidate(held, decision)
+
+    async def _plan(self, thread_id: str, keep_recent_tokens: int) -> Plan | Refusal:
+        facts = await self._ledger.facts(thread_id)
+        return plan(facts, self._policy, keep_recent_tokens=keep_recent_tokens)
+
+    async def _consolidate(self, held: Lease, decision: Plan) -> Consolidation:
+        rows = await self._ledger.sources(held.thread_id, decision)
+        composition = await self._composer.compose([_source(number, row) for number, row in enumerate(rows, 1)])
+        outcome = _outcome(composition, decision.tokens)
+        if composition.tokens >= decision.tokens:
+            detail = f"the summary would have {composition.tokens} tokens, its source has {decision.tokens}"
+            return replace(outcome, status="not_worthwhile", detail=detail)
+        summary = _summary(composition, [row.seq for row in rows]) | {
+            "thread_id": held.thread_id,
+            "kind": "thread",
+            "first_seq": decision.first_seq,
+            "last_seq": decision.last_seq,
+            "message_count": len(rows),
+            "source_tokens": decision.tokens,
+            "source_digest": source_digest(rows),
+            "source_text": None,
+        }
+        if not await self._ledger.commit(held, decision.seqs, summary):
+            return replace(outcome, status="superseded", detail="the messages changed while they were summarised")
+        return _stored(outcome, composition, summary)
+
+    async def text(self, content: str) -> Consolidation:
+        """Summarise a text and keep it; see `Memory.summarize_context_window`."""
+        if not content.strip():
+            return _nothing("nothing_to_summarize", "the text is blank")
+        readable = searchable(content)
+        tokens = count(readable)
+        composition = await self._composer.compose(_paragraphs(readable))
+        outcome = _outcome(composition, tokens)
+        encoded = json.dumps(content)
+        summary = _summary(composition, None) | {
+            "thread_id": None,
+            "kind": "text",
+            "first_seq": None,
+            "last_seq": None,
+            "message_count": 0,
+            "source_tokens": tokens,
+            "source_digest": hashlib.sha256(encoded.encode("ascii")).digest(),
+            "source_text": encoded,
+        }
+        async with self._database.transaction() as transaction:
+            await self._summaries.insert(transaction, summary)
+        return _stored(outcome, composition, summary)
+
+
+def _source(number: int, row: SourceRow) -> SourceMessage:
+    return SourceMessage(
+        number=number, role=row.role, text=row.content, timestamp=row.timestamp, tokens=row.tokens
+    )
+
+
+def _paragraphs(text: str) -> list[SourceMessage]:
+    """Return the text's paragraphs as numbered sources, so that a summary's lines can cite them."""
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    return [
+        SourceMessage(number=number, role="text", text=part, timestamp=None, tokens=count(part))
+        for number, part in enumerate(parts, 1)
+    ]
+
+
+def _summary(composition: Composition, seqs: Sequence[int] | None) -> dict[str, Any]:
+    """Return the columns that a summary of any kind has; sources are counted by `seq` where there are any."""
+    id = str(uuid4())
+    reference = f"[Summary ID: {id}] {composition.description}"
+    return {
+        "id": id,
+        "description": composition.description,
+        "content": composition.content,
+        "items": encode_items(_placed(line, seqs) for line in composition.items),
+        "tokens": composition.tokens,
+        "reference_tokens": count(reference) + 1,
+        "model": composition.model,
+        "prompt_version": PROMPT_VERSION,
+    }
+
+
+def _placed(line: SummaryLine, seqs: Sequence[int] | None) -> SummaryLine:
+    return line if seqs is None else replace(line, sources=tuple(seqs[n - 1] for n in line.sources if 0 < n <= len(seqs)))
+
+
+def _nothing(reason: Reason, detail: str) -> Consolidation:
+    return Consolidation(status=reason, detail=detail)
+
+
+def _outcome(composition: Composition, source_tokens: int) -> Consolidation:
+    return Consolidation(
+        status="consolidated",
+        source_tokens=source_tokens,
+        model=composition.model,
+        model_calls=composition.model_calls,
+        input_tokens=composition.input_tokens,
+        dropped_lines=sum(line.check == "dropped" for line in composition.items),
+        escalations=composition.escalations,
+    )
+
+
+def _stored(outcome: Consolidation, composition: Composition, summary: dict[str, Any]) -> Consolidation:
+    return replace(
+        outcome,
+        id=summary["id"],
+        description=composition.description,
+        summary=composition.content,
+        num_messages_summarized=summary["message_count"],
+        tokens=composition.tokens,
+    )
