@@ -62,9 +62,9 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RICORDO_EMBEDDED_GRACE", "0.3")
 
 
-@pytest.fixture
-def base() -> Generator[Path]:
-    """A folder that everybody may enter; afterwards no process of any server below it may be left."""
+@contextmanager
+def open_folder() -> Generator[Path]:
+    """Make a folder that everybody may enter; afterwards no process of any server below it may be left."""
     folder = Path(tempfile.mkdtemp(prefix="ricordo-test-"))
     folder.chmod(0o755)
     yield folder
@@ -79,6 +79,12 @@ def base() -> Generator[Path]:
 
 
 @pytest.fixture
+def base() -> Generator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
 def new_server(base: Path) -> Generator[EmbeddedServer]:
     """The server of a folder that does not exist yet."""
     server = EmbeddedServer(base / "data")
@@ -87,23 +93,17 @@ def new_server(base: Path) -> Generator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Generator[Path]:
-    """A data directory that a server has made and left, to copy."""
-    folder = Path(tempfile.mkdtemp(prefix="ricordo-test-"))
-    folder.chmod(0o755)
-    server = EmbeddedServer(folder / "data")
-    server.start().release()
-    server.stop()
-    yield folder / "data" / "postgres"
-    shutil.rmtree(folder)
+def served_folder() -> Generator[Path]:
+    with open_folder() as folder:
+        yield folder / "data"
 
 
 @pytest.fixture
-def server(new_server: EmbeddedServer, base: Path, cluster: Path) -> EmbeddedServer:
-    """The server of a folder that was served before."""
-    (base / "data").mkdir()
-    subprocess.run(["cp", "-a", str(cluster), str(base / "data")], check=True)
-    return new_server
+def server(served_folder: Path) -> Generator[EmbeddedServer]:
+    """The server, not running, of a folder that tests before may have used and none may damage."""
+    server = EmbeddedServer(served_folder)
+    yield server
+    server.stop()
 
 
 def processes_of(folder: Path) -> list[int]:
@@ -210,8 +210,8 @@ def busy_backend(lease: Lease) -> Generator[None]:
 # What a new server is
 
 
-def test_application_role_is_no_superuser_and_uses_vector(new_server: EmbeddedServer) -> None:
-    with new_server.start() as lease:
+def test_application_role_is_no_superuser_and_uses_vector(server: EmbeddedServer) -> None:
+    with server.start() as lease:
         mine = (
             "SELECT rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user"
         )
@@ -223,8 +223,8 @@ def test_application_role_is_no_superuser_and_uses_vector(new_server: EmbeddedSe
             connection.execute("CREATE TABLE own.item (embedding vector(2))")
 
 
-def test_server_sorts_by_code_point_in_utf8_and_utc_and_hears_no_network(new_server: EmbeddedServer) -> None:
-    with new_server.start() as lease:
+def test_server_sorts_by_code_point_in_utf8_and_utc_and_hears_no_network(server: EmbeddedServer) -> None:
+    with server.start() as lease:
         assert fetch(lease.url, "SHOW server_encoding") == "UTF8"
         assert fetch(lease.url, "SHOW timezone") == "UTC"
         assert fetch(lease.url, "SHOW listen_addresses") == ""
@@ -283,8 +283,8 @@ def test_many_threads_of_one_process_get_one_server_and_a_lease_each(new_server:
     assert eventually(lambda: not is_alive(pid))
 
 
-def test_killed_client_leaves_no_server(server: EmbeddedServer, base: Path) -> None:
-    client = start_client(base / "data")
+def test_killed_client_leaves_no_server(server: EmbeddedServer, served_folder: Path) -> None:
+    client = start_client(served_folder)
     pid = int(first_line(client))
     guardian = supervisor_pid(server)
     assert server.status().in_use
@@ -305,6 +305,18 @@ def test_client_never_gets_a_server_that_is_going_away(base: Path, monkeypatch: 
     log = (base / "data" / "postgres.log").read_text(encoding="utf-8")
     assert log.count("database system is shut down") > 1, "the pauses never outlasted the grace"
     assert eventually(lambda: not processes_of(base))
+
+
+def test_server_is_not_stopped_while_somebody_is_at_the_gate(server: EmbeddedServer, served_folder: Path) -> None:
+    lease = server.start()
+    pid = postmaster(server)
+    gate = supervisor.open_lock(served_folder / "gate.lock")
+    assert supervisor.wait_lock(gate, 5.0)
+    lease.release()
+    time.sleep(1.0)
+    assert postmaster(server) == pid
+    supervisor.release_lock(gate)
+    assert eventually(lambda: not is_alive(pid))
 
 
 def test_stop_ends_the_server_for_everybody_and_the_next_start_revives_it(server: EmbeddedServer) -> None:
@@ -330,10 +342,10 @@ def test_stop_and_status_of_a_folder_that_never_was_touch_nothing(base: Path) ->
     assert list(base.iterdir()) == []
 
 
-def test_status_tells_what_runs(server: EmbeddedServer, base: Path) -> None:
+def test_status_tells_what_runs(server: EmbeddedServer, served_folder: Path) -> None:
     with server.start():
         status = server.status()
-        assert (status.running, status.in_use, status.data_dir) == (True, True, base / "data")
+        assert (status.running, status.in_use, status.data_dir) == (True, True, served_folder)
         assert status.version is not None
         assert status.version.startswith("18.")
         assert status.url == server.url
@@ -406,11 +418,21 @@ def test_start_killed_in_the_middle_of_initdb_is_repaired_by_the_next(
     assert not (base / "data" / "postgres.new").exists()
 
 
-def test_stale_pid_file_that_names_a_living_stranger_is_no_obstacle(server: EmbeddedServer, base: Path) -> None:
-    pid_file = base / "data" / "postgres" / "postmaster.pid"
-    pid_file.write_text(f"{os.getppid()}\n{pid_file.parent}\n1\n5432\n\n\n\n", encoding="ascii")
-    with server.start() as lease:
-        assert fetch(lease.url, "SELECT 1") == 1
+def test_stale_pid_file_that_names_a_living_stranger_is_no_obstacle(
+    server: EmbeddedServer, served_folder: Path
+) -> None:
+    server.start().release()
+    server.stop()
+    pid_file = served_folder / "postgres" / "postmaster.pid"
+    stranger = subprocess.Popen(["sleep", "600"], user="nobody" if IS_ROOT else None)
+    try:
+        pid_file.write_text(f"{stranger.pid}\n{pid_file.parent}\n1\n5432\n\n\n\n", encoding="ascii")
+        with server.start() as lease:
+            assert fetch(lease.url, "SELECT 1") == 1
+        assert is_alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
 
 
 # Folders
@@ -474,11 +496,12 @@ def test_closed_folder_is_opened_when_it_is_empty_and_refused_when_it_is_somebod
 
 
 @as_root
-def test_folder_of_another_users_server_is_refused(base: Path, server: EmbeddedServer) -> None:
+def test_folder_of_another_users_server_is_refused(base: Path, new_server: EmbeddedServer) -> None:
+    (base / "data").mkdir()
     (base / "data" / "clients.lock").write_bytes(b"")
     os.chown(base / "data" / "clients.lock", 12345, 12345)
     with pytest.raises(EmbeddedServerError, match="belongs to another user"):
-        server.start()
+        new_server.start()
 
 
 @as_root
@@ -553,16 +576,34 @@ def test_full_disk_is_told_in_the_words_of_initdb(base: Path) -> None:
     assert "EmbeddedServerError: initdb failed" in result.stderr
 
 
-def test_folder_of_another_postgresql_is_refused(server: EmbeddedServer, base: Path) -> None:
-    (base / "data" / "postgres" / "PG_VERSION").write_text("16\n", encoding="ascii")
-    with pytest.raises(EmbeddedServerError, match="made by PostgreSQL 16, and this ricordo carries PostgreSQL 18"):
+@contextmanager
+def overwritten(path: Path, text: str) -> Generator[None]:
+    before = path.read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(before, encoding="utf-8")
+
+
+def test_folder_of_another_postgresql_is_refused(server: EmbeddedServer, served_folder: Path) -> None:
+    server.start().release()
+    server.stop()
+    says = "made by PostgreSQL 16, and this ricordo carries PostgreSQL 18"
+    with (
+        overwritten(served_folder / "postgres" / "PG_VERSION", "16\n"),
+        pytest.raises(EmbeddedServerError, match=says),
+    ):
         server.start()
 
 
-def test_server_that_does_not_come_up_shows_the_end_of_its_log(server: EmbeddedServer, base: Path) -> None:
-    with (base / "data" / "postgres" / "postgresql.conf").open("a", encoding="ascii") as settings:
-        settings.write("\nno_such_setting = 1\n")
-    with pytest.raises(EmbeddedServerError, match="did not come up") as failure:
+def test_server_that_does_not_come_up_shows_the_end_of_its_log(server: EmbeddedServer, served_folder: Path) -> None:
+    server.start().release()
+    server.stop()
+    with (
+        overwritten(served_folder / "postgres" / "postgresql.conf", "no_such_setting = 1\n"),
+        pytest.raises(EmbeddedServerError, match="did not come up") as failure,
+    ):
         server.start()
     assert "no_such_setting" in failure.value.message
     assert not server.status().running

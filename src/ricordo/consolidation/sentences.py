@@ -87,7 +87,7 @@ def split(text: str, *, limit: int = UNIT_CHARACTERS) -> Iterator[Unit]:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of one paragraph, in order; a text without an end mark is one sentence."""
+    """Return the sentences of one paragraph, in order; a text without an end mark is one sentence, a blank one none."""
     found: list[str] = []
     start = 0
     for match in _END.finditer(text):
@@ -95,7 +95,7 @@ def sentences(text: str) -> list[str]:
             found.append(text[start : match.end()].strip())
             start = match.end()
     rest = text[start:].strip()
-    return [*found, rest] if rest or not found else found
+    return [*found, rest] if rest else found
 
 
 def clauses(sentence: str, *, limit: int = UNIT_CHARACTERS) -> list[str]:
@@ -172,7 +172,7 @@ def _is_abbreviation(word: str, following: str) -> bool:
         lower in _ABBREVIATIONS
         or (lower in _BEFORE_DIGIT and following.isdigit())
         or (len(word) == 1 and word.isupper() and word != "I")
-        or (following.islower() and len(word) < 3)
+        or (following.islower() and (len(word) < 3 or "." in word))
     )
 
 

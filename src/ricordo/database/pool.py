@@ -116,9 +116,12 @@ class Database:
         """Run one query in a transaction of its own, in one round trip, and return all of its rows."""
         with translated():
             async with self._pool.connection() as connection:
-                async with connection.pipeline(), connection.transaction():
+                async with connection.pipeline():
+                    # Plain statements: a transaction block of the driver would wait for each of its own.
+                    await connection.execute("BEGIN")
                     await connection.execute(self._confine)
                     cursor = await connection.execute(query, params)
+                    await connection.execute("COMMIT")
                 return await cursor.fetchall()
 
     async def fetch_one(self, query: LiteralString, params: Params) -> Row | None:

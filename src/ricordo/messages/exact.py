@@ -84,15 +84,17 @@ def map_strings(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _fault(value: Any, depth: int) -> tuple[str, str] | None:
+def _fault(value: object, depth: int) -> tuple[str, str] | None:
     """Return the path to the first thing that JSON could not give back, and what is wrong with it."""
-    kind: type[object] = type(value)
+    kind = type(value)
     if kind not in (dict, list):
         what = _scalar_fault(value)
         return ("", what) if what else None
     if depth > MAX_DEPTH:
         return "", f"is nested deeper than {MAX_DEPTH} levels"
-    return _dict_fault(value, depth) if kind is dict else _list_fault(value, depth)
+    if kind is dict:
+        return _dict_fault(cast("dict[Any, Any]", value), depth)
+    return _list_fault(cast("list[Any]", value), depth)
 
 
 def _dict_fault(value: dict[Any, Any], depth: int) -> tuple[str, str] | None:
@@ -113,11 +115,11 @@ def _list_fault(value: list[Any], depth: int) -> tuple[str, str] | None:
     return None
 
 
-def _scalar_fault(value: Any) -> str | None:
-    kind: type[object] = type(value)
-    if kind is float:
+def _scalar_fault(value: object) -> str | None:
+    kind = type(value)
+    if isinstance(value, float) and kind is float:
         return None if isfinite(value) else f"is {value}, which JSON does not have"
-    if kind is int:
+    if isinstance(value, int) and kind is int:
         return None if abs(value) < _BIGGEST else f"is an integer of more than {MAX_DIGITS} digits"
     if value is None or kind is str or kind is bool:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias, cast
 
 from ricordo.messages.blocks import readable
@@ -42,15 +43,12 @@ def to_anthropic(messages: Sequence[AnyMessage]) -> tuple[str, list[Block]]:
     """
     found = turns(messages)
     system = "\n\n".join(words for turn in found if turn.speaker == "system" and (words := _plain(turn.parts)))
-    merged: list[Block] = []
-    for role, blocks in _anthropic_turns(turn for turn in found if turn.speaker != "system"):
-        if merged and merged[-1]["role"] == role:
-            merged[-1]["content"] += blocks
-        elif blocks:
-            merged.append({"role": role, "content": blocks})
-    if merged and merged[0]["role"] == "assistant":
-        merged.insert(0, {"role": "user", "content": [_text_block(_CONTINUED)]})
-    return searchable(system), map_strings(merged, searchable)
+    spoken = _merged(_anthropic_turns(turn for turn in found if turn.speaker != "system"))
+    merged = _merged((role, _without_last_thoughts(blocks)) for role, blocks in spoken)
+    if merged and merged[0][0] == "assistant":
+        merged.insert(0, ("user", [_text_block(_CONTINUED)]))
+    messages_view = [{"role": role, "content": blocks} for role, blocks in merged]
+    return searchable(system), map_strings(messages_view, searchable)
 
 
 def _openai_turn(turn: Turn) -> Iterator[Block]:
@@ -114,12 +112,23 @@ def _anthropic_turns(found: Iterable[Turn]) -> Iterator[tuple[str, list[Block]]]
 
 
 def _anthropic_blocks(turn: Turn) -> list[Block]:
-    """Return a turn's blocks; thinking that nothing follows is left out, as the API refuses it."""
     complete = _hosted_pairs(turn.parts)
-    blocks = [block for part in turn.parts if (block := _anthropic_block(part, complete))]
-    while blocks and blocks[-1]["type"] in {"thinking", "redacted_thinking"}:
-        blocks.pop()
-    return blocks
+    return [block for part in turn.parts if (block := _anthropic_block(part, complete))]
+
+
+def _merged(spoken: Iterable[tuple[str, list[Block]]]) -> list[tuple[str, list[Block]]]:
+    """Return messages so that roles alternate and none is empty."""
+    filled = ((role, blocks) for role, blocks in spoken if blocks)
+    return [
+        (role, [block for _, blocks in group for block in blocks])
+        for role, group in groupby(filled, lambda each: each[0])
+    ]
+
+
+def _without_last_thoughts(blocks: list[Block]) -> list[Block]:
+    """Return blocks without the thinking at their end, which the API refuses."""
+    spoken = (n for n, block in enumerate(blocks, 1) if block["type"] not in {"thinking", "redacted_thinking"})
+    return blocks[: max(spoken, default=0)]
 
 
 def _hosted_pairs(parts: Iterable[Part]) -> set[str]:

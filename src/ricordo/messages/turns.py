@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from ricordo.messages.pairing import pairs
@@ -56,22 +56,40 @@ class _Step:
     results: tuple[str, ...]
 
 
+class _ViewIds:
+    """The ids of one view: each as it was, if every provider takes it and it is new, or else one derived from it."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._attempts: Counter[str] = Counter()
+
+    def choose(self, id: str) -> str:
+        """Return the id in the view of the next call that has this id in storage."""
+        chosen = id
+        while chosen in self._taken or not _PORTABLE_ID.fullmatch(chosen):
+            self._attempts[id] += 1
+            seed = f"{self._attempts[id]}:{id}".encode("utf-8", "surrogatepass")
+            chosen = f"call_{sha256(seed).hexdigest()[:24]}"
+        self._taken.add(chosen)
+        return chosen
+
+
 def turns(messages: Sequence[ParsedMessage | Mapping[str, Any]]) -> list[Turn]:
     """Return a conversation's turns, in order.
 
     A result stands with its call wherever it came; a call without one is answered by `NO_RESULT`; a result without
-    a call is left out. Neighbouring messages of the assistant are one turn where one of them reasons or calls.
+    a call is left out. Neighbouring calls, and reasoning and what follows it, are one turn.
     An id that is used twice, or that a provider would refuse, is replaced in call and answer alike. Raises
     InvalidMessageError as `parse` does.
     """
     raws = [message.message if isinstance(message, ParsedMessage) else message for message in messages]
     spoken = [(raw, *read(raw)) for raw in raws]
     results = _results([part for _, _, parts in spoken for part in parts])
-    taken: set[str] = set()
+    ids = _ViewIds()
     found: list[Turn] = []
     last = -1
     for index, (raw, role, parts) in enumerate(spoken):
-        turn = _turn(raw, role, parts, results, taken)
+        turn = _turn(raw, role, parts, results, ids)
         if not turn.parts:
             continue
         if last == index - 1 and found and _belong_together(found[-1], turn):
@@ -104,7 +122,7 @@ def _turn(
     role: str,
     parts: tuple[Part, ...],
     results: Iterator[tuple[tuple[Part, ...], bool]],
-    taken: set[str],
+    ids: _ViewIds,
 ) -> Turn:
     """Return one message as a turn; without parts where it holds nothing but results of earlier calls."""
     kept: list[Part] = []
@@ -113,31 +131,29 @@ def _turn(
         if isinstance(part, Call):
             words, failed = next(results)
             if not part.hosted:
-                part = replace(part, id=_view_id(part.id, taken))
+                part = replace(part, id=ids.choose(part.id))
                 answers.append(Answer(part.id, words, failed))
         if not isinstance(part, Result) or part.hosted:
             kept.append(part)
     speaker = "assistant" if answers else _SPEAKERS.get(role, "user")
-    name = raw.get("name") if role not in {"tool", "function"} else None
-    return Turn(speaker, role, name if isinstance(name, str) and name else None, tuple(kept), tuple(answers))
+    return Turn(speaker, role, _name(raw, role), tuple(kept), tuple(answers))
+
+
+def _name(raw: Mapping[str, Any], role: str) -> str | None:
+    """Return the speaker's name; a tool message and an item such as `function_call` have a tool's name there."""
+    name = raw.get("name")
+    named = isinstance(name, str) and role not in {"tool", "function"} and raw.get("type") in {None, "message"}
+    return name or None if named else None
 
 
 def _belong_together(first: Turn, second: Turn) -> bool:
-    """Return whether two neighbouring turns are the halves of one: a provider's items of one answer of the model.
+    """Return whether two neighbouring turns are one answer of the model, stored in pieces.
 
-    Words after a call are a turn of their own: the call's result stands before them.
+    That is so after reasoning, and where calls follow a call. Words after a call are a turn of their own: the
+    call's result stands before them.
     """
-    if first.speaker != "assistant" or second.speaker != "assistant" or (first.answers and not second.answers):
+    if first.speaker != "assistant" or second.speaker != "assistant":
         return False
-    return any(isinstance(part, Call | Result | Reasoning) for part in (*first.parts, *second.parts))
-
-
-def _view_id(id: str, taken: set[str]) -> str:
-    """Return the id itself if every provider takes it and it is new, or else one derived from it."""
-    chosen = id
-    for attempt in count():
-        if _PORTABLE_ID.fullmatch(chosen) and chosen not in taken:
-            break
-        chosen = f"call_{sha256(f'{attempt}:{id}'.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
-    taken.add(chosen)
-    return chosen
+    if first.answers:
+        return bool(second.answers)
+    return any(isinstance(part, Reasoning) or (isinstance(part, Call) and part.hosted) for part in first.parts)

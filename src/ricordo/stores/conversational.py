@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import UUID, uuid5
 
 import uuid_utils.compat
@@ -161,11 +161,15 @@ class AsyncConversationalMemory:
         new = [_prepare(raw, id) for raw, id in zip(messages, keys or _fresh_ids(len(messages)), strict=True)]
         if not new:
             return ()
-        extra = {"pinned": pinned, "metadata": _encode_metadata(metadata)}
-        if keys is None:
-            rows = await self._database.fetch(_SQL["append"], self._append_params(thread_id, new, **extra))
+        extra = _encode_metadata(metadata)
+        if keys is not None:
+            rows = await self._append_keyed(thread_id, new, pinned=pinned, metadata=extra)
+        elif len(new) == 1:
+            params = self._params(**asdict(new[0]), thread_id=thread_id, pinned=pinned, metadata=extra)
+            rows = await self._database.fetch(_SQL["append_one"], params)
         else:
-            rows = await self._append_keyed(thread_id, new, **extra)
+            params = self._append_params(thread_id, new, pinned=pinned, metadata=extra)
+            rows = await self._database.fetch(_SQL["append"], params)
         places = {id: AppendedMessage(id=id, seq=seq, timestamp=timestamp) for id, seq, timestamp in rows}
         return tuple(places[message.id] for message in new)
 

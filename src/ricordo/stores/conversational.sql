@@ -1,3 +1,28 @@
+-- name: append_one
+-- Take the next place of a thread under its row lock and insert one message there: `append` without arrays.
+WITH place AS (
+    INSERT INTO ricordo.thread AS t (
+        namespace, thread_id, next_seq, live_messages, live_tokens, created_at, updated_at
+    ) VALUES (
+        %(namespace)s, %(thread_id)s, 2, 1, %(tokens)s, clock_timestamp(), clock_timestamp()
+    )
+    ON CONFLICT (namespace, thread_id) DO UPDATE SET
+        next_seq = t.next_seq + 1,
+        live_messages = t.live_messages + 1,
+        live_tokens = t.live_tokens + excluded.live_tokens,
+        updated_at = excluded.updated_at
+    RETURNING t.next_seq - 1 AS seq, clock_timestamp() AS at
+)
+INSERT INTO ricordo.conversational_memory (
+    namespace, thread_id, seq, id, role, content, message, tokens, pinned, tool_links, "timestamp", metadata, digest
+)
+SELECT
+    %(namespace)s, %(thread_id)s, seq, %(id)s::uuid, %(role)s, %(content)s, %(message)s::json, %(tokens)s, %(pinned)s,
+    %(tool_links)s::json, at, %(metadata)s::json,
+    ricordo.message_digest(seq, %(id)s::uuid, %(role)s, at, %(message)s::json, %(metadata)s::json)
+FROM place
+RETURNING id::text, seq, "timestamp"
+
 -- name: append
 -- Take the next places of a thread under its row lock and insert the messages there, in order.
 WITH place AS (

@@ -9,6 +9,8 @@ from typing import Any
 ENCODING = "o200k_base"
 """The vocabulary of GPT-4o, GPT-4.1, GPT-5 and the o-series; `ricordo.tokens.calibration` corrects for other models."""
 
+_NO_LIMIT = 2**40
+
 MESSAGE_OVERHEAD = 4
 """Tokens around each message: 3 for its frame and 1 for its role, as in OpenAI's cookbook "How to count tokens with
 tiktoken"."""
@@ -26,7 +28,8 @@ def count(text: str) -> int:
     """
     import toktok  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]  (8 MB, loaded when needed)
 
-    return toktok.batch_count((_encodable(text),), ENCODING, threads=1)[0]
+    # Of the public functions this one counts a single text without setting up a batch: 1 µs instead of 30.
+    return toktok.truncate(_encodable(text), _NO_LIMIT, ENCODING)[1]
 
 
 def count_message(text: str, *, images: int = 0, reasoning: str = "", ids: Iterable[str] = ()) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import lru_cache
 
 MODEL_TOKEN_LIMITS: dict[str, int] = {"gpt-5-mini": 256_000}
 """Limits that win over every other source; add a model here to set its window."""
@@ -27,7 +27,7 @@ def model_limit(model: str) -> int:
     return published if published is not None else _listed_limit(model)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _listed_limit(model: str) -> int:
     limit = _look_up(model)
     if limit is None:

@@ -49,12 +49,12 @@ _MONTH_YEAR = re.compile(rf"{_START}(?P<month>{_MONTH})\b\.?,?\s(?:of\s|del\s)?(
 _MONTH_ALONE = re.compile(rf"{_START}(?P<month>{_FULL_MONTH})(?!\w)", re.IGNORECASE)
 _QUARTER = re.compile(r"(?<![\w.-])(?:Q([1-4])(?:[ /-]?(20\d\d))?|(20\d\d)[ /-]?Q([1-4]))(?!\w)")
 _CLOCK = re.compile(
-    r"(?:(?<![\w.:/-])|(?<=\dT))(\d{1,2})[:h](\d{2})(?::(\d{2}))?(?:[.,]\d{1,9}(?!\d))?(?:\s?([ap])\.?m\b)?(?![^\WZz]|:\d)",
+    r"(?:(?<![\w.:/])|(?<=\dT))(\d{1,2})[:h](\d{2})(?::(\d{2}))?(?:[.,]\d{1,9}(?!\d))?(?:\s?([ap])\.?m\b)?(?![^\WZz]|:\d)",
     re.IGNORECASE,
 )
 _HOUR = re.compile(r"(?<![\w.,:/-])(\d{1,2})\s?([ap])\.?m\b", re.IGNORECASE)
 _ITALIAN_HOUR = re.compile(
-    r"\b(?:alle|dalle|ore|h)\s(\d{1,2})(?:\.(\d\d))?(?!\w|[.,:]\d|\s?[%€$])", re.IGNORECASE
+    r"(?<![\w\d])(?<!\d\s)(?:alle|dalle|ore|h)\s(\d{1,2})(?:\.(\d\d))?(?!\w|[.,:]\d|\s?[%€$])", re.IGNORECASE
 )
 _AMBIGUOUS_ALONE = frozenset({"march", "may"})
 

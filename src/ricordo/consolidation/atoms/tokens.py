@@ -40,18 +40,24 @@ _ERROR_CODE = re.compile(
 _STATUS_FIRST = re.compile(r"(?<![\w.,])(?P<code>[45]\d\d)\s(?:error|errore|status|response|not found|internal)\b", re.IGNORECASE)
 _CAMEL = re.compile(r"[a-z]{1,40}[A-Z]\w*|[A-Z][a-z]{1,40}[A-Z]\w*|[A-Z]{2,20}[a-z]\w*[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*")
 _DOTTED = re.compile(r"[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+")
-_SYMBOLS = re.compile(r"\d+(?:\.\d+){2,}\w*|v\d+(?:\.\d+)*|@\w[\w.-]*|\w+(?:::\w+)+", re.IGNORECASE)
+_SYMBOLS = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}\w*|v\d+(?:\.\d+)*|@\w[\w.-]*|\w+(?:::\w+)+", re.IGNORECASE)
+_BRANCH = re.compile(r"(?:fix|feat|feature|bugfix|hotfix|release|chore|refactor|origin|upstream)/[\w./#-]+")
+_REFERENCE = re.compile(r"[A-Z]{1,6}[-/]?\d[\w-]*/[\w-]+(?:/[\w-]+)*|[A-Z]{1,6}(?:/\d+){1,4}")
 _SOFT_PREFIX = re.compile(r"(?:mid|pre|post|sub|non|early|late|over|under|top)-(?=\d)", re.IGNORECASE)
 _PLAIN_FIGURE = re.compile(r"[#$]?\d+(?:[-/.,:x]\d+)*[%€$]?", re.IGNORECASE)
 _DECADE = re.compile(r"\d{2,4}s|'?\d0s")
 
 
-def find(text: str) -> Iterator[Atom]:
-    """Yield URLs and addresses, then error codes, then paths and identifiers; where two overlap, the first one counts."""
+def addresses(text: str) -> Iterator[Atom]:
+    """Yield the URLs and e-mail addresses of a text."""
     for match in _URL.finditer(text):
         yield _atom("url", match.group().rstrip(".,;:!?)]*'"), match.start())
     for match in _EMAIL.finditer(text):
         yield _atom("url", match.group(), match.start())
+
+
+def find(text: str) -> Iterator[Atom]:
+    """Yield error codes, then paths and identifiers; where two overlap, the first one counts."""
     for match in _WINDOWS.finditer(text):
         written = match.group().rstrip(".\\")
         if len(written) > 3:
@@ -113,12 +119,17 @@ def _is_identifier(token: str) -> bool:
     if _PLAIN_FIGURE.fullmatch(token) or is_quantity(token) or _DECADE.fullmatch(token):
         return False
     if "/" in token:
-        return False
+        return bool(_BRANCH.fullmatch(token)) or _is_reference(token)
     has_digit = any(c.isdigit() for c in token)
     has_letter = any(c.isalpha() for c in token)
     return has_letter and (
         has_digit or "_" in token.strip("_") or bool(_CAMEL.fullmatch(token)) or bool(_DOTTED.fullmatch(token))
     )
+
+
+def _is_reference(token: str) -> bool:
+    """Whether a token with slashes is a number of a document, such as "FT-2025/0918"."""
+    return bool(_REFERENCE.fullmatch(token))
 
 
 def _atom(kind: AtomKind, written: str, start: int) -> Atom:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ricordo.consolidation.atoms import AtomIndex, atoms
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.extractive import cues
-from ricordo.consolidation.extractive.candidates import Candidate, atom_keys, candidates, tokens_of
+from ricordo.consolidation.extractive.candidates import Candidate, candidates_of, tokens_of
 from ricordo.consolidation.extractive.description import describe
 from ricordo.consolidation.extractive.placement import Closings, section_of
 from ricordo.consolidation.extractive.selection import select
@@ -36,7 +37,7 @@ def extract(messages: Sequence[SourceMessage], *, budget: int) -> Draft:
     within their section. `size_of` the draft never exceeds `budget` and is below the tokens of the messages' texts;
     where not even one line fits, the draft has no lines. Any text is accepted and nothing is raised.
     """
-    units = candidates(messages)
+    units = candidates_of(messages)
     value = valuate(units)
     budget = min(budget, sum(count(message.text) for message in messages) - 1)
     stop = cues.STOP_WORDS[cues.language(word for unit in units for word in tokens_of(unit.text))]
@@ -53,12 +54,12 @@ def size_of(draft: Draft) -> int:
 
 def _grounding(messages: Sequence[SourceMessage]) -> Callable[[Candidate], bool]:
     """Return a check that a unit's atoms stand in its first message: JSON told as a record may read differently."""
-    known: dict[int, frozenset[str]] = {}
+    indexes: dict[int, AtomIndex] = {}
 
     def admit(unit: Candidate) -> bool:
-        if unit.index not in known:
-            known[unit.index] = atom_keys(messages[unit.index].text)
-        return atom_keys(unit.text) <= known[unit.index]
+        if unit.index not in indexes:
+            indexes[unit.index] = AtomIndex([messages[unit.index].text])
+        return all(indexes[unit.index].contains(atom) for atom in atoms(unit.text))
 
     return admit
 

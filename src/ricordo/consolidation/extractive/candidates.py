@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ricordo.consolidation.atoms import atoms
+from ricordo.consolidation.atoms import Atom, atoms
 from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.records import units
 from ricordo.consolidation.sentences import Unit, UnitKind
@@ -16,7 +16,9 @@ from ricordo.tokens import count
 STEM = 6
 """Words that share their first six letters count as one: a stemmer for both languages without tables."""
 
-USER_MARK = " (user)"
+LONGEST_HEADING = 40
+FEWEST_WORDS, FEWEST_WORDS_OF_CODE = 2, 4
+USER_MARK = "User: "
 
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}|[^\W_]+(?:['’_-][^\W_]+)*")
 _SENTENCE = re.compile(r"\w[.!?:…。！？][\"'”’»)\]]*$")
@@ -68,11 +70,29 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 
 
 def atom_keys(text: str) -> frozenset[str]:
-    """Return the normal forms of the atoms of a text, with their kinds."""
-    return frozenset(f"{atom.kind}\t{atom.key}" for atom in atoms(text))
+    """Return the atoms of a text as keys that are equal for what a reader takes as the same.
+
+    A figure counts without its unit, a day without its year, and each word of a name for itself, because
+    later mentions leave those out. The labels of a record are left out, and so are quotations: what they hold counts.
+    """
+    return frozenset(
+        f"{atom.kind}\t{key}"
+        for atom in atoms(text)
+        if atom.kind != "quote" and not (atom.kind == "identifier" and text.startswith(": ", atom.end))
+        for key in _simple(atom)
+    )
 
 
-def candidates(messages: Sequence[SourceMessage]) -> list[Candidate]:
+def _simple(atom: Atom) -> Iterable[str]:
+    reading = atom.readings[0]
+    if atom.kind == "number":
+        return (reading.partition(" ")[0],)
+    if atom.kind == "date":
+        return (reading if reading.startswith("T") else reading.partition("-")[2],)
+    return (word for word in reading.split(" ") if word not in _STOP) if atom.kind == "name" else (reading,)
+
+
+def candidates_of(messages: Sequence[SourceMessage]) -> list[Candidate]:
     """Return the candidates in reading order; units of the same words become one that cites all their messages.
 
     Units that look like a credential are left out, and so is prose that says nothing: a lone word, number or heading.
@@ -112,10 +132,14 @@ def _is_output(told: Sequence[Unit]) -> bool:
 
 
 def _tells(candidate: Candidate) -> bool:
+    """Tell whether a unit says something on its own: a lone word, figure, heading or fragment of code does not."""
+    covered = len(candidate.words) + len(candidate.atoms)
     if candidate.kind == "record":
-        return bool(candidate.atoms or candidate.words)
-    heading = candidate.kind == "prose" and candidate.text.removesuffix(USER_MARK).endswith(":") and not candidate.atoms
-    return not heading and bool(candidate.words) and len(candidate.words) + len(candidate.atoms) > 1
+        return covered > 0
+    spoken = candidate.text.removeprefix(USER_MARK)
+    heading = spoken.endswith(":") and len(spoken) <= LONGEST_HEADING
+    fewest = FEWEST_WORDS_OF_CODE if candidate.kind == "code" else FEWEST_WORDS
+    return bool(candidate.words) and covered > 1 and not heading and len(set(tokens_of(spoken))) >= fewest
 
 
 def _candidate(draft: _Draft) -> Candidate:
@@ -135,8 +159,5 @@ def _candidate(draft: _Draft) -> Candidate:
 
 
 def quoted(unit: Unit, role: str) -> str:
-    """Return the unit as a summary's line tells it: what a user says is marked as theirs.
-
-    The mark stands at the end because a word before a sentence would make its first capital look like a name.
-    """
-    return f"{unit.text}{USER_MARK}" if role == "user" and unit.kind == "prose" else unit.text
+    """Return the unit as a summary's line tells it: what a user says is marked as theirs."""
+    return f"{USER_MARK}{unit.text}" if role == "user" and unit.kind == "prose" else unit.text

@@ -46,11 +46,11 @@ DECISION = any_of(
 """Decisions, actions, promises, deadlines and things to do."""
 
 REQUEST = any_of(
-    r"I[’']?d (?:like|prefer)", r"I (?:would|want|need|wish|prefer)\b", r"I[’']?m (?:looking|trying|hoping)\b",
+    r"I[’']?d like", r"I (?:would|want|need|wish)\b", r"I[’']?m (?:looking|trying|hoping)\b",
     r"I don[’']?t (?:want|need)\b", r"(?:can|could|would) you\b", r"please\b", r"help me\b", r"is it possible",
     r"my (?:goal|budget|limit)\b", r"instead of\b", r"at (?:most|least)\b", r"no (?:more|later|earlier) than",
     r"vorrei\b", r"voglio\b", r"vogliamo\b", r"mi serv\w+", r"ho bisogno", r"puoi\b", r"potresti", r"può\b", r"potrebbe",
-    r"per favore", r"aiutami", r"è possibile", r"preferi\w+", r"non voglio", r"al massimo", r"almeno\b", r"invece di",
+    r"per favore", r"aiutami", r"è possibile", r"non voglio", r"al massimo", r"almeno\b", r"invece di",
     r"il mio (?:obiettivo|budget|limite)",
 )  # fmt: skip
 """What somebody asks for, and the limits that they set."""
@@ -84,6 +84,8 @@ ENTITY = any_of(
 """Who and what things are: people, places, systems, identifiers, addresses."""
 
 CHATTER = any_of(
+    r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|ciao|salve|buongiorno|buonasera|gentile)\b\W*\w*[!,.]?$",
+    r"^(?:user: )?(?:thank you|thanks|thank you, \w+|no worries|sure|certo|grazie)[!.]?$",
     r"feel free", r"let me know if", r"anything else", r"any (?:further|other|more) (?:questions|assistance|help)", r"(?:safe|nice) travels",
     r"you[’']?re welcome", r"have a (?:great|nice|good|wonderful)", r"how (?:can|may) I (?:help|assist)", r"i(?:[’']m| am) here to",
     r"happy to help", r"assist you (?:further|today)", r"thank you for (?:your|providing|the|confirming|reaching)",
@@ -91,8 +93,6 @@ CHATTER = any_of(
     r"buona (?:giornata|serata)", r"cordiali saluti", r"posso (?:aiutarti|esserti)",
 )  # fmt: skip
 """Courtesies that carry no content."""
-
-GREETING = any_of(r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|ciao|salve|buongiorno|buonasera|gentile)\b")
 
 SECRET = re.compile(
     r"\bsk-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}|\bBearer\s+[\w.~+/-]{12,}|\beyJ[\w-]{10,}\.[\w-]+"

@@ -8,24 +8,30 @@ from math import fsum
 
 from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.candidates import USER_MARK, Candidate, stems, tokens_of
-from ricordo.consolidation.extractive.weights import Valuation
-from ricordo.consolidation.sentences import clean
+from ricordo.consolidation.extractive.weights import WORD, Valuation
 
 FEWEST_WORDS, MOST_WORDS = 8, 12
 REQUEST_WORDS = 8
 """How much of the request is told; the terms that identify the conversation fill the rest."""
 
+LATER = 0.1
+"""The topic is told early: how much less each further unit of the opening counts."""
+
+FEWEST_CHARACTERS = 12
 MOST_TERMS = 3
 LONGEST_TERM = 40
 LONGEST_WORD = 60
 
-_LEAD = re.compile(
-    r"^(?:(?:hi|hello|hey|ciao|salve|buongiorno|buonasera|ok(?:ay)?|sure|yes|well|so|and|please|thanks?|grazie|sì|allora|"
-    r"there|sorry|scus[ai]|actually|senti)\b[\s,.!:;-]*)*"
-    r"(?:(?:I[’']?m|I am) (?:looking|trying|hoping|writing|calling) (?:to|for|about)|I(?:[’']d| would) like (?:you )?to|"
-    r"I (?:need|want|have) (?:you )?to|I (?:need|want)(?= )|(?:can|could|would) you(?: please)?(?: help me)?(?: to)?|help me(?: to)?|"
-    r"let[’']?s|we need to|is it possible to|(?:io )?(?:vorrei|voglio|vogliamo|devo|dobbiamo)|(?:puoi|potresti|può|potrebbe)(?: per favore)?|"
-    r"ho bisogno d[i’']|mi serve|aiutami a|per favore)?\s*",
+_ASKING = re.compile(
+    r"\bI(?:[’']?m| am| was) (?:looking|trying|hoping|writing|calling) (?:to|for|about) |\bI(?:[’']d| would) like (?:you )?to |"
+    r"\bI (?:need|want|have)(?: you)?(?: to)? |\b(?:can|could|would) you(?: please)?(?: help me)?(?: to)? |\bhelp me(?: to)? |"
+    r"\bwe (?:need|want) to |\bis it possible to |\b(?:vorrei|voglio|vogliamo|devo|dobbiamo|mi serve|aiutami a) |"
+    r"\b(?:puoi|potresti|può|potrebbe)(?: per favore)? |\bho bisogno d(?:i |[’'])",
+    re.IGNORECASE,
+)
+_OPENING_WORDS = re.compile(
+    r"^(?:(?:hi|hello|hey|ciao|salve|buongiorno|buonasera|ok(?:ay)?|sure|yes|well|so|and|please|thanks?|grazie|sì|allora|there|"
+    r"sorry|scus[ai]|actually|senti|let[’']?s|per favore)\b[\s,.!:;-]*)+",
     re.IGNORECASE,
 )
 _EDGE = " ,.;:!?…-–—\"'“”‘’«»()[]{}*`"
@@ -55,9 +61,9 @@ def _request(candidates: Sequence[Candidate], value: Valuation, stop: frozenset[
     opening = _opening(candidates)
     if not opening:
         return []
-    best = max(opening, key=lambda c: (_density(c, value.weights), -c.order))
-    text = _LEAD.sub("", best.text.removesuffix(USER_MARK), count=1) or best.text
-    words = [word for word in clean(text).split() if len(word) <= LONGEST_WORD and any(map(str.isalnum, word))]
+    first = opening[0].order
+    best = max(opening, key=lambda c: (_density(c, value.weights) / (1 + LATER * (c.order - first)), -c.order))
+    words = [word for word in _asked(best.text.removeprefix(USER_MARK)).split() if len(word) <= LONGEST_WORD and any(map(str.isalnum, word))]
     words = words[:REQUEST_WORDS]
     while len(words) > 1 and words[-1].casefold().strip(_EDGE) in stop:
         words.pop()
@@ -65,20 +71,28 @@ def _request(candidates: Sequence[Candidate], value: Valuation, stop: frozenset[
     return (phrase[:1].upper() + phrase[1:]).split()
 
 
+def _asked(text: str) -> str:
+    """Return what is asked for, without greeting and "I would like to"; the whole text where nothing is asked."""
+    asking = _ASKING.search(text)
+    if asking and len(text) - asking.end() >= FEWEST_CHARACTERS:
+        return text[asking.end() :]
+    return _OPENING_WORDS.sub("", text) or text
+
+
 def _opening(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the units of the first two messages by a user that say something; of any role where there are none."""
-    for role in ("user", "assistant", None):
-        spoken = [c for c in candidates if role in (c.role, None) and len(c.words) >= 2]
-        if spoken:
-            first = sorted({c.index for c in spoken})[:2]
-            return [c for c in spoken if c.index in first]
-    return list(candidates[:1])
+    """Return the prose of the first two messages by a user that say something; of any role where there are none."""
+    prose = [c for c in candidates if c.kind == "prose" and c.role != "system" and len(c.words) >= 2] or list(candidates)
+    spoken = next(filter(None, ([c for c in prose if c.role == role] for role in ("user", "assistant"))), prose)
+    first = sorted({c.index for c in spoken})[:2]
+    return [c for c in spoken if c.index in first]
 
 
 def _density(candidate: Candidate, weights: Mapping[str, float]) -> float:
-    worth = fsum(weights[word] for word in candidate.words)
+    """Return how much a unit tells a word, more for a request; a unit of few words cannot name a topic."""
+    size = len(candidate.words)
+    worth = fsum(weights[word] for word in candidate.words) + WORD * fsum(weights[atom] for atom in candidate.atoms)
     asks = 2.0 if cues.REQUEST.search(candidate.text) else 1.0
-    return asks * worth / (3 + len(candidate.words)) * min(1.0, len(candidate.words) / 4)
+    return asks * worth / (3 + size) * min(1.0, size / 4)
 
 
 def _terms(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> Iterator[str]:
@@ -88,7 +102,7 @@ def _terms(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> Ite
     for candidate in candidates:
         if candidate.kind == "prose" and candidate.role in ("user", "assistant"):
             atoms |= candidate.atoms
-            for word in candidate.text.removesuffix(USER_MARK).split():
+            for word in candidate.text.removeprefix(USER_MARK).split():
                 forms.setdefault(word.strip(_EDGE).casefold(), word.strip(_EDGE))
     for atom in sorted(atoms, key=lambda element: (-weights[element] * _shape(element), element)):
         form = forms.get(atom.partition("\t")[2].casefold(), "")

@@ -10,7 +10,7 @@ from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.candidates import Candidate
 from ricordo.types import LineStatus, Section
 
-_QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?(?: \(user\))?$")
+_QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?$")
 _INTENT = cues.any_of(
     r"(?:we|i|you|it) (?:still )?(?:need|have|has|needs) to\b", r"(?:I|we)(?:[’']ll| will)\b", r"let (?:me|us)\b", r"let[’']s\b",
     r"dobbiamo", r"devo\b", r"bisogna", r"occorre", r"(?:far|mander|invier|chiamer|preparer|prenoter|pagher|aggiorner|scriver)(?:ò|emo)\b",

@@ -9,24 +9,30 @@ from dataclasses import dataclass
 from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.candidates import Candidate
 
-WORD = 0.12
+WORD = 0.1
 """What a word weighs beside an atom: words break ties between units and keep plain prose alive."""
 
-CODE = 0.3
+KIND: Mapping[str, float] = {"identifier": 1.3, "error": 1.3, "number": 0.8}
+"""What an atom weighs by its kind: what only the original spells matters more than a figure."""
+
+RECENCY = 1.0
+"""How much more the last message counts than the first, for its units and again for the atoms that it still uses."""
+
+CODE = 0.4
 FAILED = 0.15
 REPEATED = 0.3
 CHATTER = 0.2
-POINTED = 1.4
+POINTED = 1.2
 """Factors for program text, for calls that failed, for prose that four or more messages repeat, for courtesies, and for cue words."""
 
 ORIGIN: Mapping[str, float] = {"user": 2.0, "assistant": 1.5, "system": 0.05}
-OTHER_ORIGIN = 0.6
+OTHER_ORIGIN = 0.8
 """An atom that a person or the assistant took up matters more than one that only a tool printed."""
 
-ROLE: Mapping[str, float] = {"user": 1.5, "assistant": 1.0, "system": 0.1}
+ROLE: Mapping[str, float] = {"user": 1.3, "assistant": 1.0, "system": 0.1}
 OTHER_ROLE = 0.8
 
-REQUEST_MARK, DECISION_MARK, FEELING_MARK, FIRST_MARK, LAST_MARK = 2.0, 1.0, 2.0, 4.0, 3.0
+REQUEST_MARK, DECISION_MARK, FEELING_MARK, FIRST_MARK, LAST_MARK = 1.6, 0.7, 1.5, 3.0, 2.0
 """What it is worth, in atoms, that a summary tells of each request and decision at all, of some feeling, of how the
 conversation began and of where it stands. Each counts once, as in the diversity reward of Lin and Bilmes (2011)."""
 
@@ -93,7 +99,7 @@ def _mentions(candidates: Sequence[Candidate]) -> dict[str, _Mentions]:
 def _weight(element: str, seen: _Mentions, span: int) -> float:
     frequency = 1 + math.log2(seen.messages)
     if "\t" in element:
-        return frequency * seen.origin * (0.7 + 0.6 * (seen.last + 1) / span)
+        return KIND.get(element.partition("\t")[0], 1.0) * frequency * seen.origin * (1 + RECENCY * (seen.last + 1) / span)
     rarity = math.log(1 + span / seen.messages) / math.log(1 + span)
     return WORD * frequency * rarity * seen.origin
 
@@ -125,7 +131,7 @@ def _salience(candidate: Candidate, span: _Span) -> float:
         factor *= CODE
     elif candidate.kind == "prose":
         factor *= _prose_factor(candidate)
-    return factor * (1 + 0.3 * (candidate.index + 1) / span.size)
+    return factor * (1 + RECENCY * (candidate.index + 1) / span.size)
 
 
 def _prose_factor(candidate: Candidate) -> float:
