@@ -41,7 +41,9 @@ class Result:
     ok: bool
 
 
-async def alternate(calls: Mapping[str, Callable[[], Awaitable[object]]], *, rounds: int, warm: int = 20) -> dict[str, Timing]:
+async def alternate(
+    calls: Mapping[str, Callable[[], Awaitable[object]]], *, rounds: int, warm: int = 20
+) -> dict[str, Timing]:
     """Call each alternative once a round, in turn, and return their timings; `warm` rounds are not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(warm + rounds):

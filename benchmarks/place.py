@@ -46,7 +46,9 @@ async def grow(connection: AsyncConnection, namespace: str, thread_id: str, coun
         await connection.execute(sql.SQL("SET LOCAL ricordo.namespace = {}").format(sql.Literal(namespace)))
         await connection.execute(
             """
-            INSERT INTO ricordo.thread (namespace, thread_id, next_seq, live_messages, live_tokens, created_at, updated_at)
+            INSERT INTO ricordo.thread (
+                namespace, thread_id, next_seq, live_messages, live_tokens, created_at, updated_at
+            )
             VALUES (%s, %s, %s + 1, %s, %s * 90, now(), now())
             """,
             [namespace, thread_id, count, count, count],

@@ -29,7 +29,7 @@ async def run(url: str) -> list[Result]:
     async def raw(count: int) -> None:
         rows = [_row(next(seqs)) for _ in range(count)]
         places = ", ".join([ONE] * count)
-        query = f'INSERT INTO public.raw ({COLUMNS}, "timestamp") VALUES {places}'  # noqa: S608
+        query = f'INSERT INTO public.raw ({COLUMNS}, "timestamp") VALUES {places}'
         await connection.execute(query, [value for row in rows for value in row])  # pyright: ignore[reportArgumentType]
         await connection.commit()
 

@@ -13,6 +13,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from ricordo import AsyncMemory
 from ricordo.database.embedded import EmbeddedServer
@@ -57,7 +58,7 @@ def template(server: tuple[str, str]) -> Iterator[str]:
     url, admin_url = server
     name = f"template_{uuid4().hex[:8]}"
     with psycopg.connect(admin_url, autocommit=True) as admin:
-        _create(admin, name, "template1", owner=psycopg.conninfo.conninfo_to_dict(url).get("user"))
+        _create(admin, name, "template1", owner=conninfo_to_dict(url).get("user"))
         with psycopg.connect(_with_database(admin_url, name), autocommit=True) as database:
             database.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
@@ -69,7 +70,7 @@ def template(server: tuple[str, str]) -> Iterator[str]:
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def _create(admin: psycopg.Connection, name: str, template: str, owner: object) -> None:
+def _create(admin: psycopg.Connection, name: str, template: str, owner: str | int | None) -> None:
     admin.execute(
         sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}").format(
             sql.Identifier(name), sql.Identifier(template), sql.Identifier(str(owner))
@@ -83,7 +84,7 @@ def database_url(server: tuple[str, str], template: str) -> Iterator[str]:
     url, admin_url = server
     name = f"test_{uuid4().hex[:12]}"
     with psycopg.connect(admin_url, autocommit=True) as admin:
-        _create(admin, name, template, owner=psycopg.conninfo.conninfo_to_dict(url).get("user"))
+        _create(admin, name, template, owner=conninfo_to_dict(url).get("user"))
         yield _with_database(url, name)
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 

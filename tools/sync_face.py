@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/ricordo/sync.py"
 
-HEADER = '''"""The synchronous face of ricordo. Written by tools/sync_face.py from the asynchronous classes: do not edit."""
+HEADER = '''\
+"""The synchronous face of ricordo, written by tools/sync_face.py from the asynchronous classes: do not edit."""
 
 from __future__ import annotations
 
@@ -77,7 +78,11 @@ def _class_doc(node: ast.ClassDef) -> str:
 
 
 def _init(name: str, stores: list[ast.AnnAssign]) -> str:
-    lines = [f"def __init__(self, source: {name}) -> None:", '    """Wrap an asynchronous twin."""', "    self._async = source"]
+    lines = [
+        f"def __init__(self, source: {name}) -> None:",
+        '    """Wrap an asynchronous twin."""',
+        "    self._async = source",
+    ]
     for store in stores:
         target, kind = ast.unparse(store.target), ast.unparse(store.annotation).removeprefix("Async")
         lines.append(f"    self.{target} = {kind}(source.{target})")
@@ -92,7 +97,14 @@ def _method(node: ast.FunctionDef | ast.AsyncFunctionDef, source: Source) -> str
     head = "".join(f"@{decorator}\n" for decorator in decorators)
     signature = f"def {name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns) if node.returns else 'None'}:"
     doc = _quoted(ast.get_docstring(node) or "")
-    return head + signature + "\n" + "\n".join(f"    {line}" if line else "" for line in f"{doc}\n{_call(node, name, decorators, source)}".split("\n"))
+    return (
+        head
+        + signature
+        + "\n"
+        + "\n".join(
+            f"    {line}" if line else "" for line in f"{doc}\n{_call(node, name, decorators, source)}".split("\n")
+        )
+    )
 
 
 def _call(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str, decorators: list[str], source: Source) -> str:

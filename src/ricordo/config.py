@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ricordo.errors import ConfigurationError
 
 DEFAULT_NAMESPACE = "default"
 
@@ -41,6 +44,19 @@ class Settings(BaseSettings):
     model_window: int | None = Field(default=None, ge=1024, description="tokens of the summarising model's window")
     pool_size: int = Field(default=8, ge=1)
     lease_seconds: float = Field(default=30.0, ge=1, description="how long a silent consolidator keeps its thread")
+
+
+def load_settings(**given: Any) -> Settings:
+    """Return the settings of the environment with the given ones on top; raises ConfigurationError."""
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = "_".join(str(part) for part in first["loc"])
+        raise ConfigurationError(
+            f"the setting {name!r} is not usable: {first['msg']}",
+            hint=f"see the argument, or the environment variable RICORDO_{name.upper()}",
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
-from ricordo.config import Policy, Settings
+from ricordo.config import Policy, Settings, load_settings
 from ricordo.consolidation.consolidator import Consolidator
 from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, NOT_FOUND, Expander, lines_of, parse_id
 from ricordo.consolidation.offload import largest_section, replace_conversation, replace_section
@@ -84,8 +84,8 @@ class AsyncMemory:
         are extracted without a model. Raises DatabaseUnavailableError, ExtensionMissingError, SchemaTooNewError,
         EmbeddedServerError and ConfigurationError.
         """
-        given = {"database_url": url, "namespace": namespace, "data_dir": data_dir}
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+        given: dict[str, Any] = {"database_url": url, "namespace": namespace, "data_dir": data_dir}
+        settings = load_settings(**{name: value for name, value in given.items() if value is not None})
         check_namespace(settings.namespace)
         server = None
         if settings.database_url is None:
@@ -195,7 +195,12 @@ class AsyncMemory:
         return nothing if result.status == "nothing_to_summarize" else f"Nothing was stored: {result.detail}."
 
     async def expand_summary(
-        self, summary_id: str, query: str | None = None, *, max_tokens: int = DEFAULT_MAX_TOKENS, cursor: str | None = None
+        self,
+        summary_id: str,
+        query: str | None = None,
+        *,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        cursor: str | None = None,
     ) -> Expansion:
         """Open a summary again: its text, then its original messages in order, with their timestamps.
 
@@ -240,7 +245,9 @@ class AsyncMemory:
         stored = await self.summarize_context_window(text)
         return replace_section(context, heading, stored.reference) if stored.id else context
 
-    async def window(self, thread_id: str, question: str | None = None, *, budget: int | None = None, model: str | None = None) -> Window:
+    async def window(
+        self, thread_id: str, question: str | None = None, *, budget: int | None = None, model: str | None = None
+    ) -> Window:
         """Return what a prompt should show of the thread's memory, never above `budget` tokens.
 
         The budget is the model's window where none is given. Reads the newest live messages, as many as can fit,

@@ -157,7 +157,8 @@ class Consolidation:
     """The outcome of a consolidation.
 
     With status "consolidated" the summary is stored and `num_messages_summarized` messages carry its id; with any
-    other status nothing was changed and `detail` says why in a sentence. `model_calls` and `input_tokens` tell what was spent.
+    other status nothing was changed and `detail` says why in a sentence. `model_calls` and `input_tokens` tell what
+    was spent.
     """
 
     _: KW_ONLY

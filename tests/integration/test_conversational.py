@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,9 +19,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
     max_leaves=12,
 )
-exact_settings = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+exact_settings = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def exactly(value: object) -> str:
@@ -72,17 +69,49 @@ async def test_j1_hard_texts_come_back_exactly_and_stay_searchable(memory: Async
     assert (await memory.verify()).ok
 
 
-OPENAI = [
+OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"x": 1, "x": 2}'}}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "What is this?"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"x": 1, "x": 2}'}}],
+    },
     {"role": "tool", "tool_call_id": "c1", "content": "a cat"},
     {"role": "assistant", "content": "A cat.", "refusal": None, "annotations": []},
 ]
-ANTHROPIC = [
-    {"role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}]},
-    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "tool_use", "id": "t1", "name": "look", "input": {"b": 1, "a": [1.0, 1]}}]},
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "a cat"}], "is_error": False}]},
+ANTHROPIC: list[dict[str, Any]] = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "Look"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "tool_use", "id": "t1", "name": "look", "input": {"b": 1, "a": [1.0, 1]}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {
+                "type": "tool_result",
+                "tool_use_id": "t1",
+                "content": [{"type": "text", "text": "a cat"}],
+                "is_error": False,
+            }
+        ],
+    },
     {"role": "assistant", "content": "A cat."},
 ]
 
@@ -259,10 +288,12 @@ async def test_l1_row_level_security_holds_where_a_query_forgets_the_namespace(d
     async with await AsyncMemory.open(database_url, namespace="one") as one:
         await one.conversational.write("t", "user", "secret of one")
     with psycopg.connect(database_url) as connection:
-        if connection.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone() == (True,):
+        if connection.execute(
+            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        ).fetchone() == (True,):
             pytest.skip("row-level security does not bind this role")
         for table in ("thread", "conversational_memory", "summary_memory", "model_profile"):
-            assert connection.execute(f"SELECT count(*) FROM ricordo.{table}").fetchone() == (0,)  # noqa: S608
+            assert connection.execute(f"SELECT count(*) FROM ricordo.{table}").fetchone() == (0,)
         connection.execute("SET LOCAL ricordo.namespace = 'one'")
         assert connection.execute("SELECT count(*) FROM ricordo.conversational_memory").fetchone() == (1,)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -279,8 +310,10 @@ with Memory.open(sys.argv[1]) as memory:
 
 
 async def test_two_processes_never_share_or_invert_a_place(memory: AsyncMemory, database_url: str) -> None:
-    processes = [subprocess.Popen([sys.executable, "-c", WRITER, database_url, str(n)]) for n in range(3)]
-    assert [process.wait() for process in processes] == [0, 0, 0]
+    processes = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, database_url, str(n)) for n in range(3)
+    ]
+    assert [await process.wait() for process in processes] == [0, 0, 0]
     messages = await memory.conversational.list("t", limit=500)
     assert [message.seq for message in messages] == list(range(1, 151))
     for name in "012":

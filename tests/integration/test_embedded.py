@@ -382,10 +382,13 @@ def test_killed_supervisor_takes_the_server_along_and_the_next_start_works(serve
             assert postmaster(server) != pid
 
 
-def test_start_right_after_a_killed_supervisor_gets_a_new_server(server: EmbeddedServer) -> None:
+def test_start_right_after_a_killed_supervisor_gets_a_new_server(server: EmbeddedServer, served_folder: Path) -> None:
     with server.start():
         pid = postmaster(server)
         os.kill(supervisor_pid(server), signal.SIGKILL)
+        lock = supervisor.open_lock(served_folder / "supervisor.lock")
+        assert supervisor.wait_lock(lock, 5.0)
+        supervisor.release_lock(lock)
         with server.start() as lease:
             time.sleep(0.3)
             assert fetch(lease.url, "SELECT 1") == 1
@@ -534,7 +537,7 @@ def test_unusable_folder_is_named_with_what_to_set(place: str) -> None:
     assert "RICORDO_DATA_DIR" in failure.value.hint
 
 
-@pytest.mark.parametrize("name", ["deep/" * 30 + "data", "one,two", "with space & 'quote' %41 ü"])
+@pytest.mark.parametrize("name", ["deep/" * 30 + "with space & 'quote' %41 ü", "one,two"])
 def test_any_path_works(base: Path, name: str) -> None:
     server = EmbeddedServer(base / name)
     sockets = Path(str(conninfo_to_dict(server.url)["host"]))

@@ -64,7 +64,12 @@ DAMAGES: list[tuple[str, LiteralString, set[str], tuple[int, ...]]] = [
     ("a timestamp is changed", f"UPDATE {MESSAGES} SET timestamp = timestamp + '1 s' WHERE seq = 5", {"changed"}, (5,)),
     ("a role is changed", f"UPDATE {MESSAGES} SET role = 'system' WHERE seq = 5", {"changed", "digest"}, (5,)),
     ("metadata is changed", f"""UPDATE {MESSAGES} SET metadata = '{{"a":1}}' WHERE seq = 5""", {"changed"}, (5,)),
-    ("a mark is lost", f"UPDATE {MESSAGES} SET summary_id = NULL WHERE seq = 5", {"count", "uncovered", "counter"}, (5,)),
+    (
+        "a mark is lost",
+        f"UPDATE {MESSAGES} SET summary_id = NULL WHERE seq = 5",
+        {"count", "uncovered", "counter"},
+        (5,),
+    ),
     (
         "a mark points to another summary",
         f"UPDATE {MESSAGES} SET summary_id = {SECOND} WHERE seq = 5",
@@ -99,7 +104,12 @@ DAMAGES: list[tuple[str, LiteralString, set[str], tuple[int, ...]]] = [
 
 @pytest.mark.parametrize(("statement", "expected", "rows"), [d[1:] for d in DAMAGES], ids=[d[0] for d in DAMAGES])
 async def test_damage_is_noticed_and_its_rows_are_named(
-    memory: AsyncMemory, thread: str, admin_url: str, statement: LiteralString, expected: set[str], rows: tuple[int, ...]
+    memory: AsyncMemory,
+    thread: str,
+    admin_url: str,
+    statement: LiteralString,
+    expected: set[str],
+    rows: tuple[int, ...],
 ) -> None:
     damage(admin_url, statement)
     proof = await memory.verify()

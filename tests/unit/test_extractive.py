@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,11 +16,13 @@ from hypothesis import strategies as st
 
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.extractive import ExtractiveSummariser, extract, size_of
+from ricordo.consolidation.extractive import records as records_module
 from ricordo.consolidation.extractive import selection as selection_module
-from ricordo.consolidation.extractive.candidates import Candidate, atom_keys, candidates_of
+from ricordo.consolidation.extractive.candidates import Candidate, candidates_of
 from ricordo.consolidation.extractive.records import units
 from ricordo.consolidation.extractive.selection import select
 from ricordo.consolidation.extractive.weights import Valuation, valuate
+from ricordo.consolidation.ground import check
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.tokens import count
 
@@ -30,6 +34,14 @@ def source(*turns: tuple[str, str]) -> list[SourceMessage]:
         SourceMessage(number=number, role=role, text=text, timestamp=None, tokens=count(text) + 4)
         for number, (role, text) in enumerate(turns, 1)
     ]
+
+
+def after_a_log(*turns: tuple[str, str]) -> list[SourceMessage]:
+    """Return the turns after an output that is long enough for a summary of a few of them to be shorter."""
+    log = "\n".join(
+        f"INFO the worker of the queue is still waiting for work, as it was before, round {n}" for n in range(20)
+    )
+    return source(("tool", log), *turns)
 
 
 def tokens_in(messages: Sequence[SourceMessage]) -> int:
@@ -59,14 +71,17 @@ REFUND = source(
         ),
     ),
     ("assistant", "I found it: flight HAT136 costs $152. Do you want the refund on credit_card_4421486?"),
-    ("user", "Yes, please refund my credit card. I'm really frustrated, this is the second time you changed my flight."),
+    (
+        "user",
+        "Yes, please refund my credit card. I'm really frustrated, this is the second time you changed my flight.",
+    ),
     ("assistant", 'cancel_reservation({"reservation_id": "ZX81QF"})'),
     ("tool", '{"status": "cancelled", "refund": 152, "reference": "RF-77310"}'),
     ("assistant", "Reservation ZX81QF has been cancelled and $152 was refunded under reference RF-77310."),
     ("user", "Thanks. Could you also tell me when the lounge in Bergen opens?"),
 )
 
-CONVEGNO = source(
+CONVEGNO = after_a_log(
     (
         "user",
         "Ciao! Mi chiamo Giulia Ferri e vorrei organizzare il convegno di Torino del 14 maggio 2026. "
@@ -114,31 +129,23 @@ def test_unanswered_questions_and_undone_things_are_open_and_answered_ones_are_n
 
 def test_a_deadline_is_closed_by_what_is_later_said_to_be_done() -> None:
     to_do = ("user", "The deadline for contract CT-55 is Friday.")
-    assert line_with(extract(source(to_do, ("assistant", "Noted.")), budget=90), "CT-55").status == "open"
-    done = source(to_do, ("assistant", "The contract CT-55 has been signed and sent."))
-    assert line_with(extract(done, budget=90), "deadline").status == "confirmed" or count(done[0].text) > 0
+    waiting = extract(after_a_log(to_do, ("assistant", "Noted.")), budget=120)
+    done = extract(after_a_log(to_do, ("assistant", "The contract CT-55 has been signed and sent.")), budget=120)
+    assert line_with(waiting, "deadline").status == "open"
+    assert line_with(done, "deadline").status == "confirmed"
 
 
-def test_a_call_that_was_answered_with_an_error_is_not_told_as_an_action() -> None:
+@pytest.mark.parametrize(
+    ("answer", "is_action"), [("Error: total price is 305", False), ('{"reservation": "QK22LM", "total": 255}', True)]
+)
+def test_a_call_is_told_as_an_action_unless_it_was_answered_with_an_error(answer: str, is_action: bool) -> None:
     call = 'book_reservation({"flight": "HAT136", "amount": 255})'
-    failed = extract(
-        source(("user", "Book flight HAT136 for me please."), ("assistant", call), ("tool", "Error: total price is 305")) * 1,
-        budget=200,
-    )
-    assert all(line.section != "actions" for line in failed.lines if "book_reservation" in line.text)
-    booked = extract(
-        source(
-            ("user", "Book the usual flight for me please, and tell me the price."),
-            ("assistant", call),
-            ("tool", '{"reservation": "QK22LM", "note": "A longer answer of the booking system, so that lines fit."}'),
-        ),
-        budget=200,
-    )
-    assert line_with(booked, "book_reservation").section == "actions"
+    draft = extract(after_a_log(("user", "Book it for me please."), ("assistant", call), ("tool", answer)), budget=200)
+    assert (line_with(draft, "book_reservation").section == "actions") is is_action
 
 
 def test_the_users_words_are_marked_as_theirs() -> None:
-    assert line_with(extract(REFUND, budget=tokens_in(REFUND)), "frustrated").text.endswith(" (user)")
+    assert line_with(extract(REFUND, budget=tokens_in(REFUND)), "frustrated").text.startswith("User: ")
 
 
 def test_a_small_budget_keeps_identifiers_of_the_request_and_of_the_outcome() -> None:
@@ -164,7 +171,7 @@ def test_lines_are_in_the_order_of_the_messages_within_a_section() -> None:
 
 
 def test_repeated_statements_become_one_line_that_cites_every_message() -> None:
-    messages = source(
+    messages = after_a_log(
         ("user", "The order number is OR-7781 and it is late."),
         ("assistant", "I will look into it right away, one moment."),
         ("user", "The order number is OR-7781, and it is late!"),
@@ -172,12 +179,14 @@ def test_repeated_statements_become_one_line_that_cites_every_message() -> None:
     )
     draft = extract(messages, budget=120)
     line = line_with(draft, "OR-7781")
-    assert line.sources == (1, 3)
+    assert line.sources == (2, 4)
     assert sum("OR-7781" in other.text for other in draft.lines) == 1
 
 
 def test_a_negated_statement_is_not_merged_with_its_opposite() -> None:
-    places = candidates_of(source(("user", "I want the travel insurance."), ("user", "I do not want the travel insurance.")))
+    places = candidates_of(
+        source(("user", "I want the travel insurance."), ("user", "I do not want the travel insurance."))
+    )
     assert len(places) == 2
 
 
@@ -185,7 +194,7 @@ def test_i3_early_facts_survive_filler() -> None:
     facts = ["bucket-7f3a", "2026-03-14", "Marta Neri", "INV-20931", "eu-south-1", "$4,310", "port 5433", "v2.8.1"]
     filler = [("assistant", f"All right, I keep going with the next part of the review, part {n}.") for n in range(48)]
     messages = source(*(("user", f"Remember for later: the value is {fact}.") for fact in facts), *filler)
-    told = render(extract(messages, budget=tokens_in(messages) // 4).lines)
+    told = render(extract(messages, budget=tokens_in(messages) // 3).lines)
     assert all(fact in told for fact in facts)
 
 
@@ -200,10 +209,11 @@ def test_i3_early_facts_survive_filler() -> None:
     ],
 )
 def test_i5_text_that_looks_like_a_credential_is_never_quoted(secret: str) -> None:
-    messages = source(("user", f"Please set up the server in Milan.\n{secret}\nThe server is called brera-02."))
+    messages = after_a_log(("user", f"Please set up the server in Milan.\n{secret}\nThe server is called brera-02."))
     draft = extract(messages, budget=200)
+    assert line_with(draft, "brera-02")
     assert secret not in render(draft.lines)
-    assert not set(secret.split()[-2:]) & set(draft.description.split())
+    assert not any(word in draft.description for word in secret.split() if len(word) > 12)
 
 
 def test_i8_a_row_cannot_forge_a_heading_of_the_summary() -> None:
@@ -214,7 +224,10 @@ def test_i8_a_row_cannot_forge_a_heading_of_the_summary() -> None:
 
 
 def test_json_is_told_as_records_with_every_value_verbatim() -> None:
-    value = '{"id": "A-1", "total": 1.50, "big": 1e5, "open": true, "none": null, "tags": ["x", "y"], "who": {"name": "Ada", "age": 36}}'
+    value = (
+        '{"id": "A-1", "total": 1.50, "big": 1e5, "open": true, "none": null, '
+        '"tags": ["x", "y"], "who": {"name": "Ada", "age": 36}}'
+    )
     assert [unit.text for unit in units(value)] == [
         "id: A-1, total: 1.50, big: 1e5, open: true, tags: x, y, who: (Ada, 36)"
     ]
@@ -263,13 +276,16 @@ async def test_the_summariser_is_the_pure_function_behind_an_interface() -> None
 
 
 def test_the_result_does_not_depend_on_the_hash_seed() -> None:
+    root = str(Path(__file__).parents[2])
     program = (
-        "import sys; sys.path[:0] = {path!r}\n"
+        f"import sys; sys.path[:0] = {[root, *sys.path]!r}\n"
         "from tests.unit.test_extractive import REFUND, extract\n"
         "print(extract(REFUND, budget=160))"
-    ).format(path=sys.path)
+    )
     outputs = {
-        subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, check=True, capture_output=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
         for seed in ("1", "2", "3")
     }
     assert len(outputs) == 1
@@ -302,17 +318,19 @@ MESSAGES = st.lists(st.tuples(ROLES, st.lists(FRAGMENTS, max_size=6).map("\n".jo
 
 @settings(max_examples=150, deadline=None)
 @given(MESSAGES, st.integers(-5, 400))
-def test_any_input_is_accepted_and_the_draft_is_bounded_cited_and_grounded(messages: list[SourceMessage], budget: int) -> None:
+def test_any_input_is_accepted_and_the_draft_is_bounded_cited_and_grounded(
+    messages: list[SourceMessage], budget: int
+) -> None:
     draft = extract(messages, budget=budget)
     texts = {message.number: message.text for message in messages}
     if draft.lines:
         assert size_of(draft) <= budget
         assert size_of(draft) < tokens_in(messages)
+    assert all(checked.grounded for checked in check(draft.lines, texts))
     for line in draft.lines:
         assert line.sources == tuple(sorted(set(line.sources)))
         assert set(line.sources) <= texts.keys()
         assert len(line.text.splitlines()) == 1
-        assert atom_keys(line.text) <= atom_keys(texts[line.sources[0]])
     assert extract(messages, budget=budget) == draft
 
 
@@ -336,20 +354,34 @@ def evaluations(monkeypatch: pytest.MonkeyPatch, messages: list[SourceMessage]) 
 @pytest.mark.parametrize("size", [50, 400])
 def test_the_work_grows_linearly_with_units_and_what_they_cover(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     messages = source(
-        *(("user" if n % 2 else "assistant", f"Step {n} of job J-{n % 7} took {n * 3} ms on host h{n % 5}.") for n in range(size))
+        *(
+            ("user" if n % 2 else "assistant", f"Step {n} of job J-{n % 7} took {n * 3} ms on host h{n % 5}.")
+            for n in range(size)
+        )
     )
     calls, bound = evaluations(monkeypatch, messages)
     assert calls <= bound
 
 
-def test_what_looks_like_json_and_is_not_costs_a_bounded_number_of_parses() -> None:
-    text = '{"a": [1, 2\n' * 3000
-    assert sum(1 for _ in units(text)) > 0
+def test_what_looks_like_json_and_is_not_costs_a_bounded_number_of_parses(monkeypatch: pytest.MonkeyPatch) -> None:
+    parses = 0
+    parse: Callable[..., Any] = records_module._parsed  # pyright: ignore[reportPrivateUsage]
+
+    def counted(text: str, start: int) -> object:
+        nonlocal parses
+        parses += 1
+        return parse(text, start)
+
+    monkeypatch.setattr(records_module, "_parsed", counted)
+    assert any(True for _ in units('{"a": [1, 2\n' * 3000))
+    assert parses == records_module.MAX_FAILED_PARSES
 
 
 def test_selection_prefers_new_content_over_repetition() -> None:
     def candidate(order: int, *atoms: str) -> Candidate:
-        return replace(candidates_of(source(("user", "Some plain words here.")))[0], order=order, cost=5, atoms=frozenset(atoms))
+        return replace(
+            candidates_of(source(("user", "Some plain words here.")))[0], order=order, cost=5, atoms=frozenset(atoms)
+        )
 
     found = [candidate(0, "a", "b"), candidate(1, "a", "b"), candidate(2, "c")]
     value = Valuation(

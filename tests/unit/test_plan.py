@@ -57,7 +57,11 @@ def test_an_answered_question_may_go() -> None:
 
 def test_in_the_middle_of_a_turn_finished_tool_calls_may_go_and_the_question_stays() -> None:
     steps = [
-        fact(2 + i, "assistant" if i % 2 == 0 else "tool", **({"calls": (f"c{i}",)} if i % 2 == 0 else {"results": (f"c{i - 1}",)}))
+        fact(
+            2 + i,
+            "assistant" if i % 2 == 0 else "tool",
+            **({"calls": (f"c{i}",)} if i % 2 == 0 else {"results": (f"c{i - 1}",)}),
+        )
         for i in range(8)
     ]
     assert taken(plan([fact(1, "user"), *steps], POLICY)) == tuple(range(2, 10))
@@ -158,7 +162,10 @@ def test_a3_no_plan_breaks_a_promise(facts: list[Fact], keep: int, minimum: int,
     missing = set(range(decision.first_seq, decision.last_seq + 1)) - by_seq.keys()
     assert not missing
     between = {seq for seq in by_seq if decision.first_seq < seq < decision.last_seq} - chosen
-    assert all(by_seq[seq].role == "system" or by_seq[seq].pinned or by_seq[seq].calls or by_seq[seq].results for seq in between)
+    assert all(
+        by_seq[seq].role == "system" or by_seq[seq].pinned or by_seq[seq].calls or by_seq[seq].results
+        for seq in between
+    )
 
 
 @given(threads())

@@ -17,8 +17,14 @@ def texts(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("It works. It is fast! Is it?", ["It works.", "It is fast!", "Is it?"]),
-        ("Dr. Smith paid $1.50 at 5 p.m. on Jan. 3. Then he left.", ["Dr. Smith paid $1.50 at 5 p.m. on Jan. 3.", "Then he left."]),
-        ("Use e.g. this one. See https://a.org/x.y?z=1. Done.", ["Use e.g. this one.", "See https://a.org/x.y?z=1.", "Done."]),
+        (
+            "Dr. Smith paid $1.50 at 5 p.m. on Jan. 3. Then he left.",
+            ["Dr. Smith paid $1.50 at 5 p.m. on Jan. 3.", "Then he left."],
+        ),
+        (
+            "Use e.g. this one. See https://a.org/x.y?z=1. Done.",
+            ["Use e.g. this one.", "See https://a.org/x.y?z=1.", "Done."],
+        ),
         ("See no. 5 first. No. I will not.", ["See no. 5 first.", "No.", "I will not."]),
         ("J. R. Tolkien wrote it. And I. We agree.", ["J. R. Tolkien wrote it.", "And I.", "We agree."]),
         ("Wait... there is more. Well… Yes.", ["Wait... there is more.", "Well…", "Yes."]),
@@ -33,9 +39,18 @@ def test_english_sentences_end_at_end_marks_only(text: str, expected: list[str])
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Il Sig. Rossi ha pagato 1.250,00 € il 3.5.2026. Va bene?", ["Il Sig. Rossi ha pagato 1.250,00 € il 3.5.2026.", "Va bene?"]),
-        ("La Dott.ssa Bianchi abita in P.zza Dante, n. 4. Scriva a lei.", ["La Dott.ssa Bianchi abita in P.zza Dante, n. 4.", "Scriva a lei."]),
-        ("Pane, latte, ecc. sono qui. Vedi art. 12 del contratto.", ["Pane, latte, ecc. sono qui.", "Vedi art. 12 del contratto."]),
+        (
+            "Il Sig. Rossi ha pagato 1.250,00 € il 3.5.2026. Va bene?",
+            ["Il Sig. Rossi ha pagato 1.250,00 € il 3.5.2026.", "Va bene?"],
+        ),
+        (
+            "La Dott.ssa Bianchi abita in P.zza Dante, n. 4. Scriva a lei.",
+            ["La Dott.ssa Bianchi abita in P.zza Dante, n. 4.", "Scriva a lei."],
+        ),
+        (
+            "Pane, latte, ecc. sono qui. Vedi art. 12 del contratto.",
+            ["Pane, latte, ecc. sono qui.", "Vedi art. 12 del contratto."],
+        ),
     ],
 )
 def test_italian_abbreviations_and_figures_do_not_end_a_sentence(text: str, expected: list[str]) -> None:
@@ -108,7 +123,9 @@ def test_a_long_sentence_is_cut_between_clauses_with_marks() -> None:
 
 def test_a_negation_keeps_the_clause_that_follows_it() -> None:
     lead = "we agreed after a long discussion with everybody in the room about the whole matter and its many costs"
-    sentence = f"{lead}, {lead[:60]}, that unless the audit of the first quarter is finished, the refund goes to nobody at all"
+    sentence = (
+        f"{lead}, {lead[:60]}, that unless the audit of the first quarter is finished, the refund goes to nobody at all"
+    )
     held = next(piece for piece in clauses(sentence) if "unless" in piece)
     assert "refund goes to nobody" in held
 
@@ -148,7 +165,11 @@ def test_any_text_gives_single_lines_of_the_texts_own_words(text: str) -> None:
         assert len(unit.text.splitlines()) == 1
 
 
-@given(st.lists(st.sampled_from(["word", "non", "1.5,", "end.", "no;", "—", "漢字、", "x" * 250, "\n", "- item"]), max_size=120))
+@given(
+    st.lists(
+        st.sampled_from(["word", "non", "1.5,", "end.", "no;", "—", "漢字、", "x" * 250, "\n", "- item"]), max_size=120
+    )
+)
 def test_every_word_of_a_text_is_in_some_unit(words: list[str]) -> None:
     told = " ".join(unit.text for unit in split(" ".join(words)))
     assert all(word in told for word in words if word not in ("\n", "- item", "—"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -39,11 +39,22 @@ class Common:
 
     def settings(self) -> Settings:
         """Return the settings: these options, then the environment."""
-        given = {"database_url": self.database_url, "data_dir": self.data_dir, "namespace": self.namespace}
+        given: dict[str, Any] = {
+            "database_url": self.database_url,
+            "data_dir": self.data_dir,
+            "namespace": self.namespace,
+        }
         return ricordo.Settings(**{name: value for name, value in given.items() if value is not None})
 
+    def url(self) -> str:
+        """Return the address of the database, the embedded one's where none is set; starts nothing."""
+        from ricordo.database.embedded import EmbeddedServer  # noqa: PLC0415  (imports the driver)
+
+        settings = self.settings()
+        return settings.database_url or EmbeddedServer(settings.data_dir).url
+
     @contextmanager
-    def memory(self, *, model: str | None = None, namespace: str | None = None) -> Iterator[Memory]:
+    def memory(self, *, model: str | None = None, namespace: str | None = None) -> Generator[Memory]:
         """Open the memory for a block; the first start of an embedded PostgreSQL takes some seconds."""
         with self.working("opening the memory"):
             memory = ricordo.Memory.open(
@@ -53,7 +64,7 @@ class Common:
             yield memory
 
     @contextmanager
-    def working(self, what: str) -> Iterator[Callable[[str], None]]:
+    def working(self, what: str) -> Generator[Callable[[str], None]]:
         """Show what is being done while the block runs, on a terminal; yields a function that changes the text."""
         with output.spinner(what, enabled=not self.json) as say:
             yield say
@@ -69,7 +80,9 @@ class Common:
         """Return these options, with another's for those that were not given here."""
         if not isinstance(outer, Common):
             return self
-        return Common(**{option.name: getattr(self, option.name) or getattr(outer, option.name) for option in fields(self)})
+        return Common(
+            **{option.name: getattr(self, option.name) or getattr(outer, option.name) for option in fields(self)}
+        )
 
 
 def _parameters() -> list[inspect.Parameter]:

@@ -7,10 +7,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
@@ -61,7 +61,7 @@ def _plain(value: Any) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return dict(value)
+        return dict(cast("Mapping[str, object]", value))
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
@@ -90,7 +90,7 @@ def _styled(text: str, colour: str) -> str:
 
 
 @contextmanager
-def spinner(what: str, *, enabled: bool = True) -> Iterator[Callable[[str], None]]:
+def spinner(what: str, *, enabled: bool = True) -> Generator[Callable[[str], None]]:
     """Show that something is going on, where the standard error stream is a terminal."""
     if not (enabled and sys.stderr.isatty()):
         yield lambda _: None
@@ -100,7 +100,7 @@ def spinner(what: str, *, enabled: bool = True) -> Iterator[Callable[[str], None
 
 
 @contextmanager
-def byte_progress(what: str, total: int, *, enabled: bool = True) -> Iterator[Callable[[int], None]]:
+def byte_progress(what: str, total: int, *, enabled: bool = True) -> Generator[Callable[[int], None]]:
     """Show how many bytes of a file were read, where the standard error stream is a terminal."""
     if not (enabled and sys.stderr.isatty()):
         yield lambda _: None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ricordo.config import Settings
 from ricordo.consolidation.chunk import chunk
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.extractive import ExtractiveSummariser
-from ricordo.consolidation.ground import check
+from ricordo.consolidation.ground import Checked, check
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.consolidation.summarise import Drafted, ModelSummariser, Summariser, draft_chunk
+from ricordo.errors import ModelAnswerError
 from ricordo.models import ChatModel
 from ricordo.stores.format import stamp
 from ricordo.tokens import count
@@ -23,6 +25,8 @@ SUMMARY_SHARE = 5
 
 SUMMARY_TOKENS = (160, 1_500)
 """The least and the most that a chunk's summary may have, in tokens."""
+
+DESCRIPTION_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +53,6 @@ class _Part:
     description: str
     items: tuple[SummaryLine, ...]
     model: str
-    calls: int
-    input_tokens: int
     escalations: tuple[str, ...]
 
 
@@ -59,38 +61,149 @@ class Composer:
 
     def __init__(self, settings: Settings, model: Summariser | str | None) -> None:
         """Take a model's name, a summariser, or nothing for the extractive one."""
+        self._settings = settings
         self._fallback = ExtractiveSummariser()
-        self._concurrency = settings.model_concurrency
         self._chat: ChatModel | None = None
+        self._custom: Summariser | None = None
         if isinstance(model, str):
             self._chat = ChatModel(model, timeout=settings.model_timeout, max_concurrency=settings.model_concurrency)
-            self._summariser: Summariser = ModelSummariser(self._chat, window=settings.model_window)
         else:
-            self._summariser = model or self._fallback
+            self._custom = model
 
     async def close(self) -> None:
         """Close the connections to the model server."""
         if self._chat:
             await self._chat.aclose()
 
+    def _summariser(self) -> Summariser:
+        """Return the summariser for one composition; a model's keeps its own account of what it spends."""
+        if self._chat:
+            return ModelSummariser(self._chat, window=self._settings.model_window)
+        return self._custom or self._fallback
+
     async def compose(self, messages: Sequence[SourceMessage]) -> Composition:
         """Summarise the messages, all of them, and check every line against what it cites.
 
-        Chunks run side by side, `Settings.model_concurrency` at a time. Raises ModelError where the model is
-        unreachable, refuses, or denies the credentials; an unusable answer escalates to the extractive summariser.
+        Chunks are worked on side by side, `Settings.model_concurrency` model calls at a time. Raises ModelError
+        where the model is unreachable, refuses, or denies the credentials; an unusable answer escalates to the
+        extractive summariser.
         """
-        chunks = chunk(messages, budget=self._summariser.window, count=count)
-        slots = asyncio.Semaphore(self._concurrency)
+        summariser = self._summariser()
+        sources = {one.number: _attributed(one) for one in messages}
+        chunks = chunk(messages, budget=summariser.window, count=count)
+        parts = await _all([self._compose(one, summariser, sources) for one in chunks])
+        merged = _merge(parts, summariser.name)
+        if isinstance(summariser, ModelSummariser):
+            spent = summariser.spent
+            merged = replace(merged, model_calls=spent.calls, input_tokens=spent.input_tokens)
+        return merged
 
-        async def compose(one: Chunk) -> _Part:
-            async with slots:
-                return await self._compose(one)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(compose(one)) for one in chunks]
-        return _merge([task.result() for task in tasks])
-
-    async def _compose(self, one: Chunk) -> _Part:
+    async def _compose(self, one: Chunk, summariser: Summariser, sources: Mapping[int, str]) -> _Part:
         budget = min(max(one.tokens // SUMMARY_SHARE, SUMMARY_TOKENS[0]), SUMMARY_TOKENS[1])
-        drafted = await draft_chunk(one, self._summariser, self._fallback, budget=budget)
-        return _Part()
+        drafted = await draft_chunk(one, summariser, self._fallback, budget=budget)
+        items = await _ground(one, drafted, sources)
+        if any(item.check != "dropped" for item in items) or drafted.summariser is self._fallback:
+            return _part(drafted, items)
+        # Nothing that the model wrote is borne out by the messages: what they say themselves is.
+        extracted = await self._fallback.summarise(one, budget=budget)
+        escalations = (*drafted.escalations, "no line of the model's summary is in its sources", "extractive")
+        drafted = Drafted(draft=extracted, summariser=self._fallback, escalations=escalations)
+        return _part(drafted, (*items, *await _ground(one, drafted, sources)))
+
+
+def _attributed(message: SourceMessage) -> str:
+    """Return a message as grounding sees it: with its time and its speaker, which a line may name too."""
+    return f"[{stamp(message.timestamp)}] {message.role}: {message.text}"
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, _Part]]) -> list[_Part]:
+    """Await all of the work; the first failure cancels the rest and is raised as it is."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+async def _ground(one: Chunk, drafted: Drafted, sources: Mapping[int, str]) -> tuple[SummaryLine, ...]:
+    """Check every line; a model gets one chance to repair what is wrong, and what stays wrong is dropped."""
+    checked = check(drafted.draft.lines, sources)
+    faulty = {found.line: found.faults for found in checked if found.faults}
+    if not faulty:
+        return tuple(_item(found, "grounded") for found in checked)
+    repaired: Sequence[Checked] = ()
+    if isinstance(drafted.summariser, ModelSummariser):
+        repaired = await _repair(one, drafted.draft, drafted.summariser, faulty, sources)
+    return (
+        *(_item(found, "dropped" if found.faults else "grounded") for found in checked),
+        *(_item(found, "dropped" if found.faults else "repaired") for found in repaired),
+    )
+
+
+async def _repair(
+    one: Chunk,
+    draft: Draft,
+    summariser: ModelSummariser,
+    faulty: Mapping[Line, Sequence[str]],
+    sources: Mapping[int, str],
+) -> Sequence[Checked]:
+    try:
+        mended = await summariser.repair(one, draft, faulty)
+    except ModelAnswerError:
+        # An unusable repair leaves the faulty lines dropped, which is recorded with each of them.
+        return ()
+    return check(mended.lines, sources)
+
+
+def _item(found: Checked, outcome: LineCheck) -> SummaryLine:
+    line = found.line
+    return SummaryLine(
+        section=line.section,
+        text=line.text,
+        sources=line.sources,
+        status=line.status,
+        check=outcome,
+        faults=tuple(found.faults),
+    )
+
+
+def _part(drafted: Drafted, items: tuple[SummaryLine, ...]) -> _Part:
+    return _Part(
+        description=drafted.draft.description,
+        items=items,
+        model=drafted.summariser.name,
+        escalations=drafted.escalations,
+    )
+
+
+def _merge(parts: Sequence[_Part], name: str) -> Composition:
+    items = tuple(item for part in parts for item in part.items)
+    kept = [
+        Line(section=item.section, text=item.text, sources=item.sources, status=item.status)
+        for item in items
+        if item.check != "dropped"
+    ]
+    content = render(kept)
+    description = _description([part.description for part in parts])
+    return Composition(
+        description=description,
+        content=content,
+        items=items,
+        tokens=count(content),
+        model=name if all(part.model == name for part in parts) else f"{name}, {parts[-1].model}",
+        model_calls=0,
+        input_tokens=0,
+        escalations=tuple(step for part in parts for step in part.escalations),
+    )
+
+
+def _description(found: Sequence[str]) -> str:
+    """Return the description of all parts: of the first and the last, half of the words each, where they differ."""
+    first, last = found[0], found[-1]
+    if first == last:
+        return first
+    half = DESCRIPTION_WORDS // 2
+    return f"{' '.join(first.split()[:half]).rstrip(',;:')}; {' '.join(last.split()[:half]).rstrip(',;:')}"

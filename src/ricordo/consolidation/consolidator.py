@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from ricordo.consolidation.plan import Plan, Refusal, plan
 from ricordo.consolidation.source import SourceMessage
 from ricordo.consolidation.summarise import PROMPT_VERSION, Summariser
 from ricordo.database.pool import Database
-from ricordo.messages import searchable
+from ricordo.messages import encode, searchable
 from ricordo.stores.summary import AsyncSummaryMemory, encode_items
 from ricordo.tokens import count
 from ricordo.types import Consolidation, Reason, SummaryLine
@@ -67,6 +66,8 @@ class Consolidator:
 
     async def _consolidate(self, held: Lease, decision: Plan) -> Consolidation:
         rows = await self._ledger.sources(held.thread_id, decision)
+        if len(rows) < len(decision.seqs):
+            return _nothing("superseded", "messages were covered or removed while they were read")
         composition = await self._composer.compose([_source(number, row) for number, row in enumerate(rows, 1)])
         outcome = _outcome(composition, decision.tokens)
         if composition.tokens >= decision.tokens:
@@ -94,7 +95,7 @@ class Consolidator:
         tokens = count(readable)
         composition = await self._composer.compose(_paragraphs(readable))
         outcome = _outcome(composition, tokens)
-        encoded = json.dumps(content)
+        encoded = encode({"text": content})
         summary = _summary(composition, None) | {
             "thread_id": None,
             "kind": "text",
@@ -111,9 +112,7 @@ class Consolidator:
 
 
 def _source(number: int, row: SourceRow) -> SourceMessage:
-    return SourceMessage(
-        number=number, role=row.role, text=row.content, timestamp=row.timestamp, tokens=row.tokens
-    )
+    return SourceMessage(number=number, role=row.role, text=row.content, timestamp=row.timestamp, tokens=row.tokens)
 
 
 def _paragraphs(text: str) -> list[SourceMessage]:
@@ -142,7 +141,9 @@ def _summary(composition: Composition, seqs: Sequence[int] | None) -> dict[str, 
 
 
 def _placed(line: SummaryLine, seqs: Sequence[int] | None) -> SummaryLine:
-    return line if seqs is None else replace(line, sources=tuple(seqs[n - 1] for n in line.sources if 0 < n <= len(seqs)))
+    return (
+        line if seqs is None else replace(line, sources=tuple(seqs[n - 1] for n in line.sources if 0 < n <= len(seqs)))
+    )
 
 
 def _nothing(reason: Reason, detail: str) -> Consolidation:

@@ -108,9 +108,7 @@ class Expander:
         self._conversational = conversational
         self._summaries = summaries
 
-    async def expand(
-        self, id: str, *, query: str | None, max_tokens: int, cursor: str | None
-    ) -> Expansion:
+    async def expand(self, id: str, *, query: str | None, max_tokens: int, cursor: str | None) -> Expansion:
         """Return a page of the summary's originals, in order; see `Memory.expand_summary`."""
         check_limit(max_tokens, "max_tokens")
         place = _Place.parse(cursor)
@@ -175,9 +173,7 @@ def _more(id: str, cursor: str | None) -> str:
 def _expansion(summary: Summary, head: str, page: _Page) -> Expansion:
     cursor = str(page.next) if page.next else None
     body = head + originals("\n".join(page.lines) or NO_RESULT) + _more(summary.id, cursor)
-    return Expansion(
-        found=True, text=body, summary=summary, messages=page.messages, cursor=cursor, tokens=count(body)
-    )
+    return Expansion(found=True, text=body, summary=summary, messages=page.messages, cursor=cursor, tokens=count(body))
 
 
 def _not_found(id: str) -> Expansion:

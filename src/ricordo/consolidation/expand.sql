@@ -16,7 +16,8 @@ WITH query AS (
     FROM matching AS m JOIN covered AS c ON c.place BETWEEN m.place - 1 AND m.place + 1
     GROUP BY c.seq
 )
-SELECT id::text, thread_id, seq, role, content, message, tokens, pinned, summary_id::text, "timestamp", metadata, rank
+SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
+    metadata::text, rank
 FROM covered JOIN near USING (seq)
 ORDER BY rank DESC, seq
 LIMIT 200

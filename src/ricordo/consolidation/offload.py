@@ -54,9 +54,7 @@ def largest_section(context: str) -> tuple[str, str] | None:
 
     Neither the question, nor the conversation, nor the references are candidates.
     """
-    candidates = [
-        part for part in sections(context) if part.startswith("## ") and not _is(part, CONVERSATION, SUMMARY)
-    ]
+    candidates = [part for part in sections(context) if part.startswith("## ") and not _is(part, CONVERSATION, SUMMARY)]
     if not candidates:
         return None
     largest = max(candidates, key=len)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from ricordo.config import Policy
 from ricordo.messages import cut_positions, pairs, unanswered
@@ -136,7 +136,7 @@ def _stretches(facts: Sequence[Fact], held: Sequence[bool]) -> list[tuple[int, i
         if held[index] and not fact.pinned and fact.role not in _HELD_ROLES:
             breaks += [index, index + 1]
     breaks.append(len(facts))
-    return [(start, stop) for start, stop in zip(breaks, breaks[1:], strict=False) if start < stop]
+    return [(start, stop) for start, stop in pairwise(breaks) if start < stop]
 
 
 def _run(facts: Sequence[Fact], held: Sequence[bool], allowed: Sequence[bool], start: int, stop: int) -> Plan | None:

@@ -31,16 +31,18 @@ class _Line:
     indent: int = 0
 
 
-_ABBREVIATIONS = frozenset(
-    # English
+_ENGLISH = (
     "mr mrs ms dr prof st jr sr vs etc eg ie e.g i.e approx dept est inc ltd co corp gen gov hon rep sen rev al ca cf "
-    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat "
-    # Italian
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat"
+)
+_ITALIAN = (
     "sig sigg sig.ra sig.na dott dott.ssa ing avv arch geom rag on prof.ssa ecc es p.es pag pagg vol cap fig tab all "
     "art artt cod tel cell ind spett egr gent.mo gent.ma gent cfr v vd ss s.p.a s.r.l u.s a.c d.c p.zza v.le c.so "
-    "lett n.b p.s gen febb mag giu lug ago sett ott dic lun mart merc giov ven dom min max".split()
+    "lett n.b p.s gen febb mag giu lug ago sett ott dic lun mart merc giov ven dom min max"
 )
-_BEFORE_DIGIT = frozenset("no nr n art pag p pp vol fig cap sec ch eq ver rev tel".split())
+_NUMBERING = "no nr n art pag p pp vol fig cap sec ch eq ver rev tel"
+_ABBREVIATIONS = frozenset(f"{_ENGLISH} {_ITALIAN}".split())
+_BEFORE_DIGIT = frozenset(_NUMBERING.split())
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？｡]+[」』”’）】]*\s*")
 _LAST_WORD = re.compile(r"([\w.]+)$")
 _CLAUSE = re.compile(r"(?<=[,;])\s+|\s+(?=[—–]\s)|(?<=[、，；])")
@@ -101,7 +103,7 @@ def sentences(text: str) -> list[str]:
 def clauses(sentence: str, *, limit: int = UNIT_CHARACTERS) -> list[str]:
     """Return a sentence as pieces of about `limit` characters, cut between clauses, "…" marking each cut.
 
-    A clause that negates, restricts or sets a condition keeps the clause after it, up to twice the limit.
+    A short clause, and one that negates, restricts or sets a condition, keeps the next, up to twice the limit.
     """
     if len(sentence) <= limit:
         return [sentence]
@@ -122,7 +124,8 @@ def clean(text: str) -> str:
 
 def _fits(piece: str, part: str, limit: int) -> bool:
     size = len(piece) + 1 + len(part)
-    return size <= limit or (size <= 2 * limit and bool(_BINDING.search(piece[-limit:])))
+    hangs = len(piece) < limit // 3 or bool(_BINDING.search(piece[-limit:]))
+    return size <= limit or (hangs and size <= 2 * limit)
 
 
 def _parts(sentence: str, limit: int) -> Iterator[str]:
@@ -203,7 +206,9 @@ def _classify(raw: str, *, fenced: bool) -> _Line:
         return _Line("item", clean(_MARKUP.sub("", body[marker.end() :])), indent)
     if fenced or number or _CODE.match(body):
         return _Line("code", text)
-    return _Line("row", text.strip("| ")) if text.startswith("|") else _Line("prose", clean(_MARKUP.sub("", body)), indent)
+    return (
+        _Line("row", text.strip("| ")) if text.startswith("|") else _Line("prose", clean(_MARKUP.sub("", body)), indent)
+    )
 
 
 def _paragraph(lines: list[_Line], start: int) -> tuple[str, int]:

@@ -197,7 +197,8 @@ class EmbeddedServer:
                 self._launch(account)
                 launched = True
             problem = self._connection_problem()
-            if not problem:
+            # A server that has lost its supervisor answers for an instant more.
+            if not problem and not _is_free(self._layout.supervisor):
                 return
             if time.monotonic() > deadline:
                 raise self._failure("did not come up", problem)

@@ -111,7 +111,9 @@ def _pending(applied: dict[int, str]) -> list[Migration]:
 
 
 async def _ensure_pgvector(connection: AsyncConnection[Row]) -> None:
-    query = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
+    query = (
+        "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
+    )
     row = await (await connection.execute(query)).fetchone()
     if row is None:
         try:

@@ -22,4 +22,6 @@ def load(package: str, file: str) -> Mapping[str, LiteralString]:
     if len(set(names)) != len(names):
         raise ValueError(f"{package}/{file} names a query twice")
     # The text ships with the package and is never built from input, which is what LiteralString asserts.
-    return MappingProxyType({name: cast("LiteralString", text.strip()) for name, text in zip(names, texts, strict=True)})
+    return MappingProxyType(
+        {name: cast("LiteralString", text.strip()) for name, text in zip(names, texts, strict=True)}
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ricordo.importers.load import BadItem, ImportReport, import_file
-from ricordo.importers.source import FORMATS, Format
+from ricordo.importers.load import BadItem, ImportReport, import_file, import_source
+from ricordo.importers.source import Format, Source, opened
 
-__all__ = ["FORMATS", "BadItem", "Format", "ImportReport", "import_file"]
+__all__ = ["BadItem", "Format", "ImportReport", "Source", "import_file", "import_source", "opened"]

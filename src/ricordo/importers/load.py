@@ -66,18 +66,29 @@ def import_file(
     not a message is reported and the rest is kept. `progress` is called with the bytes read so far.
     Raises NotFoundError and InvalidInputError where nothing of the file can be read.
     """
-    path = Path(path)
-    with opened(path) as source:
-        run = _Import(memory, source, progress)
-        try:
-            for item in read_items(source, format, thread_id):
-                run.add(item)
-        except FormatError as error:
-            if not run.seen:
-                hint = "a file is a JSON list of messages, one JSON message a line, or an object that holds such a list"
-                raise InvalidInputError(f"{str(path)!r} holds no messages: {error}", hint=hint) from error
-            run.stop(str(error))
-        run.flush()
+    with opened(Path(path)) as source:
+        return import_source(memory, source, thread_id=thread_id, format=format, progress=progress)
+
+
+def import_source(
+    memory: Memory,
+    source: Source,
+    *,
+    thread_id: str | None = None,
+    format: Format = "auto",
+    progress: Callable[[int], object] | None = None,
+) -> ImportReport:
+    """Append the messages of an open file; see `import_file`."""
+    run = _Import(memory, source, progress)
+    try:
+        for item in read_items(source, format, thread_id):
+            run.add(item)
+    except FormatError as error:
+        if not run.seen:
+            hint = "a file is a JSON list of messages, one JSON message a line, or an object that holds such a list"
+            raise InvalidInputError(f"{str(source.path)!r} holds no messages: {error}", hint=hint) from error
+        run.stop(str(error))
+    run.flush()
     return run.report()
 
 

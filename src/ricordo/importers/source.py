@@ -5,22 +5,22 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 from ricordo.errors import InvalidInputError, NotFoundError
-from ricordo.importers.stream import UNDECODED, FormatError, JsonReader, reason
+from ricordo.importers.stream import FormatError, JsonReader, is_decoded, reason
 from ricordo.stores.conversational import THREAD_ID_LIMIT
 
 Format: TypeAlias = Literal["auto", "json", "jsonl"]
 """The forms of a file: one JSON document, or one JSON value a line; "auto" looks at the name and the beginning."""
 
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 LIST_KEYS = ("messages", "traj", "history")
 """The members of an object that may hold its messages; the first in the file that is a list does."""
@@ -58,13 +58,18 @@ class Source:
     text: io.TextIOWrapper
 
     @property
+    def size(self) -> int:
+        """The bytes of the file, 0 where it is no regular file."""
+        return os.fstat(self.raw.fileno()).st_size
+
+    @property
     def position(self) -> int:
         """The bytes that were read."""
         return self.raw.tell()
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def opened(path: Path) -> Generator[Source]:
     """Open a file for reading, compressed by gzip or not, in any encoding that `json` recognises.
 
     Raises NotFoundError and InvalidInputError where the operating system refuses it.
@@ -79,7 +84,9 @@ def opened(path: Path) -> Iterator[Source]:
             raise NotFoundError(f"there is no file {str(path)!r}", hint="check the path") from error
         except (ValueError, *_READ_ERRORS) as error:
             text = (isinstance(error, OSError) and error.strerror) or error
-            raise InvalidInputError(f"{str(path)!r} cannot be read: {text}", hint="name a JSON or JSONL file") from error
+            raise InvalidInputError(
+                f"{str(path)!r} cannot be read: {text}", hint="name a JSON or JSONL file"
+            ) from error
         # Bytes that are not UTF-8 are left to be found in their own line.
         errors = "surrogateescape" if encoding.startswith("utf-8") else "surrogatepass"
         yield Source(path, raw, stack.enter_context(io.TextIOWrapper(content, encoding, errors, newline="\n")))
@@ -151,7 +158,7 @@ def _from_lines(lines: Iterable[str], names: _Names) -> Iterator[Item]:
 
 
 def _decode(line: str) -> tuple[Any, str]:
-    if not line.isascii() and UNDECODED.search(line):
+    if not is_decoded(line):
         return None, "the line is not valid UTF-8"
     try:
         return json.loads(line), ""
@@ -217,7 +224,7 @@ def _lists(value: Mapping[str, Any]) -> list[str]:
 
 
 def _is_conversation(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, dict) and "role" not in value and bool(_lists(value))
+    return isinstance(value, dict) and "role" not in value and bool(_lists(cast("Mapping[str, Any]", value)))
 
 
 @dataclass(slots=True)

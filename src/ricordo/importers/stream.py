@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from json.decoder import WHITESPACE_STR
 from typing import Any, Protocol
 
 CHUNK = 1 << 18
 """Characters that are read at once, at the least."""
 
-UNDECODED = re.compile("[\udc80-\udcff]")
-"""What the error handler "surrogateescape" leaves of bytes that are not UTF-8."""
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
+_WHITE_SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder()
 _LONGEST_TOKEN = 10
 """Characters, `-Infinity` and one more: an error further from the buffer's end than a token is no cut."""
@@ -46,6 +45,16 @@ def reason(error: Exception) -> str:
     return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
+def is_decoded(text: str) -> bool:
+    """Whether a text that was read with "surrogateescape" holds no bytes that are not UTF-8."""
+    return text.isascii() or not _UNDECODED.search(text)
+
+
+def _check(text: str) -> None:
+    if not is_decoded(text):
+        raise FormatError("it is not valid UTF-8")
+
+
 class JsonReader:
     """A cursor in a JSON document. Memory is bounded by the largest value that is asked for."""
 
@@ -53,6 +62,7 @@ class JsonReader:
         """Read `beginning`, then the rest of a text, `chunk` characters at once."""
         self._text = text
         self._chunk = chunk
+        _check(beginning)
         self._buffer = beginning
         self._position = 0
         self._lines = 0
@@ -63,7 +73,7 @@ class JsonReader:
         while True:
             while self._position < len(self._buffer):
                 character = self._buffer[self._position]
-                if character not in WHITESPACE_STR:
+                if character not in _WHITE_SPACE:
                     return character
                 self._position += 1
             if self._ended:
@@ -125,8 +135,7 @@ class JsonReader:
         self._lines += self._buffer.count("\n", 0, self._position)
         rest = self._buffer[self._position :]
         more = self._text.read(max(self._chunk, len(rest)))
-        if not more.isascii() and UNDECODED.search(more):
-            raise FormatError("it is not valid UTF-8")
+        _check(more)
         self._ended = not more
         self._buffer, self._position = rest + more, 0
 

@@ -13,8 +13,8 @@ def shorten(text: str, limit: int) -> str:
     """Return a text of at most `limit` characters; one that was cut ends with "…".
 
     The cut never falls inside what is seen as one character: a base and its combining marks, a Hangul syllable, an
-    emoji sequence, a flag, a surrogate pair, CR LF. It follows the extended grapheme clusters of Unicode Standard
-    Annex 29, and where in doubt cuts earlier.
+    emoji sequence, a flag, a surrogate pair, CR LF. These are the extended grapheme clusters of Unicode Standard
+    Annex 29 but for its prepended marks (Arabic number signs); where in doubt the cut falls earlier.
     """
     if len(text) <= limit:
         return text

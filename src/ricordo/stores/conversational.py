@@ -9,12 +9,12 @@ from uuid import UUID, uuid5
 
 import uuid_utils.compat
 
-from ricordo.tokens import reported_prompt_tokens, update_ratio
 from ricordo.database.pool import Database, Params, Row, Transaction
 from ricordo.database.queries import load
 from ricordo.errors import InvalidInputError, KeyReusedError, NotFoundError
-from ricordo.messages import encode, escape_id, parse, searchable
+from ricordo.messages import decode, encode, escape_id, parse, searchable
 from ricordo.stores.format import conversation, conversation_lines
+from ricordo.tokens import reported_prompt_tokens, update_ratio
 from ricordo.types import JSON, AppendedMessage, Message, RawMessage, Thread
 
 _SQL = load("ricordo.stores", "conversational.sql")
@@ -71,12 +71,12 @@ def to_message(row: Row) -> Message:
         seq=seq,
         role=role,
         content=content,
-        message=message,
+        message=decode(message),
         tokens=count,
         pinned=pinned,
         summary_id=summary_id,
         timestamp=timestamp,
-        metadata=metadata,
+        metadata=decode(metadata),
     )
 
 
@@ -182,9 +182,7 @@ class AsyncConversationalMemory:
         scope = [self._database.namespace, thread_id]
         return [str(uuid5(_KEYED, json.dumps([*scope, part]))) for part in parts]
 
-    def _append_params(
-        self, thread_id: str, new: Sequence[_NewMessage], *, pinned: bool, metadata: str
-    ) -> Params:
+    def _append_params(self, thread_id: str, new: Sequence[_NewMessage], *, pinned: bool, metadata: str) -> Params:
         return self._params(
             thread_id=thread_id,
             count=len(new),
@@ -299,7 +297,7 @@ class AsyncConversationalMemory:
         await transaction.execute(_SQL["save_profile"], self._params(model=model, ratio=ratio))
 
     async def counters(self, thread_id: str, model: str | None) -> Row:
-        """Return (live, summaries, observed, estimate then, model, ratio) for the monitor: one row, whatever the length."""
+        """Return (live, summaries, observed, estimate then, model, ratio) for the monitor: one row."""
         params = self._params(thread_id=check_thread_id(thread_id), model=model)
         row = await self._database.fetch_one(_SQL["monitor"], params)
         return row or (None,) * 6

@@ -71,21 +71,24 @@ WHERE namespace = %(namespace)s AND id = ANY(%(ids)s::uuid[])
 
 -- name: newest
 -- The newest messages of a thread before a place, newest first; covered ones on request.
-SELECT id::text, thread_id, seq, role, content, message, tokens, pinned, summary_id::text, "timestamp", metadata
+SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
+    metadata::text
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq < %(before)s
 ORDER BY seq DESC LIMIT %(limit)s
 
 -- name: newest_live
 -- The newest live messages of a thread before a place, newest first.
-SELECT id::text, thread_id, seq, role, content, message, tokens, pinned, summary_id::text, "timestamp", metadata
+SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
+    metadata::text
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq < %(before)s AND summary_id IS NULL
 ORDER BY seq DESC LIMIT %(limit)s
 
 -- name: get
 -- One message by its id.
-SELECT id::text, thread_id, seq, role, content, message, tokens, pinned, summary_id::text, "timestamp", metadata
+SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
+    metadata::text
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND id = %(id)s::uuid
 
@@ -95,7 +98,8 @@ WITH query AS (
     SELECT string_agg($$'$$ || replace(replace(lexeme, $$\$$, $$\\$$), $$'$$, $$''$$) || $$'$$, ' | ')::tsquery AS words
     FROM unnest(to_tsvector('simple', left(%(query)s, 100000)))
 )
-SELECT id::text, thread_id, seq, role, content, message, tokens, pinned, summary_id::text, "timestamp", metadata
+SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
+    metadata::text
 FROM ricordo.conversational_memory, query
 WHERE namespace = %(namespace)s AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
     AND to_tsvector('simple', left(content, 100000)) @@ words
@@ -104,7 +108,8 @@ LIMIT %(limit)s
 
 -- name: covered
 -- The messages under a summary, in order, from a place on.
-SELECT id::text, thread_id, seq, role, content, message, tokens, pinned, summary_id::text, "timestamp", metadata
+SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
+    metadata::text
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND summary_id = %(summary_id)s::uuid AND seq >= %(from_seq)s
 ORDER BY seq LIMIT %(limit)s

@@ -9,6 +9,7 @@ from typing import Any, cast
 from ricordo.database.pool import Database, Params, Row, Transaction
 from ricordo.database.queries import load
 from ricordo.errors import NotFoundError
+from ricordo.messages import decode
 from ricordo.stores.conversational import check_id, check_limit, check_thread_id
 from ricordo.stores.format import NO_RESULT, block
 from ricordo.types import Summary, SummaryLine
@@ -34,7 +35,14 @@ def encode_items(items: Iterable[SummaryLine]) -> str:
 
 
 def _to_item(item: Mapping[str, Any]) -> SummaryLine:
-    return SummaryLine(**{**item, "sources": tuple(item["sources"]), "faults": tuple(item["faults"])})
+    return SummaryLine(
+        section=item["section"],
+        text=item["text"],
+        sources=tuple(item["sources"]),
+        status=item["status"],
+        check=item["check"],
+        faults=tuple(item["faults"]),
+    )
 
 
 def to_summary(row: Row) -> Summary:
@@ -107,7 +115,7 @@ class AsyncSummaryMemory:
         row = await self._database.fetch_one(_SQL["source_text"], self._params(id=id))
         if row is None:
             raise NotFoundError(f"there is no free text under {id!r}")
-        return cast("str", row[0])
+        return cast("str", decode(row[0])["text"])
 
     async def insert(self, transaction: Transaction, values: Mapping[str, object]) -> None:
         """Store a summary within the caller's transaction."""

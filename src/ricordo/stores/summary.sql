@@ -24,7 +24,7 @@ ORDER BY last_seq DESC LIMIT %(limit)s
 
 -- name: source_text
 -- The original of a free text, exactly.
-SELECT source_text FROM ricordo.summary_memory
+SELECT source_text::text FROM ricordo.summary_memory
 WHERE namespace = %(namespace)s AND id = %(id)s::uuid AND kind = 'text'
 
 -- name: insert

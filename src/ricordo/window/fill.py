@@ -78,4 +78,6 @@ def sizes(segments: Sequence[Segment]) -> dict[str, int]:
     """Return the tokens of each segment's rendered text; the blank lines between count with the later one."""
     totals = [count(render(segments[: index + 1])) for index in range(len(segments))]
     before = [0, *totals]
-    return {segment.kind: total - before[index] for index, (segment, total) in enumerate(zip(segments, totals, strict=True))}
+    return {
+        segment.kind: total - before[index] for index, (segment, total) in enumerate(zip(segments, totals, strict=True))
+    }

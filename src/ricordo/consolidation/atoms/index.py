@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Self
 
 from ricordo.consolidation.atoms.atom import Atom, AtomKind, fold, plain
@@ -18,6 +19,7 @@ _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
 _CLOCK_POINT = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
 _DAY_MONTH = re.compile(r"(\d{1,2})/(\d{1,2})")
 _SHORTEST_PREFIX = 5
+_SHORTEST_SIMILAR = 4
 _SHORTEST_ACRONYM = 3
 _ABBREVIATED_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 
@@ -28,6 +30,7 @@ class _Text:
 
     folded: str
     words: frozenset[str]
+    names: frozenset[str]
     initials: frozenset[str]
     values: dict[str, set[str]]
     dates: frozenset[str]
@@ -57,6 +60,17 @@ class AtomIndex:
         """Whether the texts state the atom: in the same words, or in another form of the same thing."""
         return _FORMS[atom.kind](self, atom) or self._verbatim(atom)
 
+    def resembled(self, name: Atom) -> str | None:
+        """Return a name of the texts that a word misspells or replaces by a similar one, or None.
+
+        Similar means a ratio of at least 0.75 in the sense of `difflib` between words of four letters or more.
+        """
+        word = name.key
+        if len(word) < _SHORTEST_SIMILAR or self._word(word):
+            return None
+        known = {other for text in self._texts for other in text.names if other[0] == word[0]}
+        return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=0.75)), None)
+
     def _verbatim(self, atom: Atom) -> bool:
         written = fold(atom.text)
         return any(_occurs(text.folded, written, _EDGES[atom.kind]) for text in self._texts)
@@ -82,7 +96,7 @@ class AtomIndex:
         """Whether a date is told in two pieces: "on the 23rd", in texts that name its month."""
         year, month, day = reading.split("-")
         named = any(_same_day(f"{year}-{month}-00", other) for text in self._texts for other in text.dates)
-        return named and any("ordinal in full" in text.values.get(day.lstrip("0"), ()) for text in self._texts)
+        return named and any("ordinal" in text.values.get(day.lstrip("0"), ()) for text in self._texts)
 
     def _year(self, reading: str) -> bool:
         """Whether the texts know the year of a date, or no year at all."""
@@ -191,9 +205,36 @@ def _occurs(text: str, wanted: str, edges: _Edges) -> bool:
 def _units_agree(unit: str, known: set[str]) -> bool:
     """Whether a figure with this unit, or with none, is among figures of equal value with the known units."""
     if unit == "ordinal":
-        return not known.isdisjoint(("ordinal", ""))
-    cardinal = known - {"ordinal"}
+        return not known.isdisjoint(("ordinal", "day", ""))
+    cardinal = known - {"day"}
     return bool(cardinal) and (not unit or not cardinal.isdisjoint((unit, "")))
+
+
+def agree(atom: Atom, other: Atom) -> bool:
+    """Whether a number or date is stated by another one: equal values with compatible units, or the same day or time."""
+    if atom.kind == "number":
+        return any(
+            value == other_value and _units_agree(unit, {other_unit})
+            for value, unit in map(_split, atom.readings)
+            for other_value, other_unit in map(_split, other.readings)
+        )
+    pairs = ((one, two) for one in atom.readings for two in other.readings)
+    return any(_same_time(one, two) if one.startswith("T") else _same_day(one, two) for one, two in pairs)
+
+
+def comparable(atom: Atom, other: Atom) -> bool:
+    """Whether two atoms measure the same kind of thing: two times, two days, or figures of compatible units."""
+    if atom.kind != other.kind:
+        return False
+    if atom.kind == "date":
+        return atom.key.startswith("T") == other.key.startswith("T")
+    units = [_split(one.readings[0])[1] for one in (atom, other)]
+    return units[0] == units[1] or "" in units
+
+
+def _split(reading: str) -> tuple[str, str]:
+    value, _, unit = reading.partition(" ")
+    return value, unit
 
 
 def _same_time(one: str, other: str) -> bool:
@@ -223,7 +264,12 @@ def _read(text: str) -> _Text:
     for word in words & WORDS.keys():
         values.setdefault(WORDS[word], set()).add("")
     words.update(part.lower() for part in _CAMEL_PART.findall(text))
-    return _Text(fold(text), frozenset(words), _initials(found), values, frozenset(dates))
+    return _Text(fold(text), frozenset(words), _name_words(found), _initials(found), values, frozenset(dates))
+
+
+def _name_words(found: Iterable[Atom]) -> frozenset[str]:
+    words = (word for atom in found if atom.kind == "name" for word in atom.key.split(" "))
+    return frozenset(word for word in words if len(word) >= _SHORTEST_SIMILAR)
 
 
 def _initials(found: Iterable[Atom]) -> frozenset[str]:
@@ -240,7 +286,7 @@ def _add_number(atom: Atom, values: dict[str, set[str]], dates: set[str]) -> Non
 
 
 def _add_date(atom: Atom, values: dict[str, set[str]], dates: set[str]) -> None:
-    """Note a date, and the figures that can be told from it: its year, its day as an ordinal, "7/10" as two numbers."""
+    """Note a date, and the figures that can be told from it: its year, its day for "the 12th", "7/10" as two numbers."""
     dates.update(atom.readings)
     if fraction := _DAY_MONTH.fullmatch(atom.text):
         for figure in fraction.groups():
@@ -249,4 +295,4 @@ def _add_date(atom: Atom, values: dict[str, set[str]], dates: set[str]) -> None:
         if not reading.startswith("T"):
             year, _, day = reading.split("-")
             values.setdefault(year, set()).add("")
-            values.setdefault(day.lstrip("0"), set()).add("ordinal")
+            values.setdefault(day.lstrip("0"), set()).add("day")

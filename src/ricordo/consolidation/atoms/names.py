@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ricordo.consolidation.atoms.atom import Atom, plain
 from ricordo.consolidation.atoms.dates import MONTHS
@@ -26,6 +27,12 @@ GIVEN_NAMES = frozenset(
     "giovanni roberto paolo mario luigi carlo giorgio pietro enrico filippo tommaso gabriele edoardo nicola vincenzo "
     "salvatore giulio claudio massimo fabio maurizio sergio bruno dario emanuele michele daniele alberto franco "
     "giulia chiara francesca martina alessandra federica silvia elisa valentina paola giovanna rosa lucia caterina "
+    "clara stella ingrid astrid helena viktor victor karl hans klaus lars sven erik felix emil hugo theo tobias jonas "
+    "fiona zoe chloe grace hannah leah naomi noemi nora nadia tanya irina natalia svetlana sergei pavel boris igor "
+    "carlos juan jose miguel pedro diego javier pablo rafael raphael fernando manuel luis mateo ana carmen isabel "
+    "lucas joao tiago jean pierre jacques louis michel marie sophie camille claude antoine hassan mohammed ahmed "
+    "khalid layla leila zara kofi kwame ngozi chidi arjun anil sunil deepak anita sunita kenji hiroshi akira jin min "
+    "priscilla gary hugh rhys owen dylan ellie molly kate kelly stacy tracy vera ada ines agnes bridget "
     "camilla beatrice aurora ginevra giorgia marta irene ilaria roberta cristina claudia monica simona barbara "
     "antonella daniela serena benedetta arianna eleonora bianca teresa carla luisa".split()
 )
@@ -36,6 +43,7 @@ _NEVER = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun "
     "lunedi martedi mercoledi giovedi venerdi sabato domenica i i'm i'd i'll i've "
     "user users assistant agent customer client system tool human utente assistente agente cliente "
+    "iban vat iva tel dob otp pin sms gmt utc cet cest eur usd gbp chf kb mb gb tb "
     "mr mrs ms dr prof dott dott.ssa sig sig.ra ing avv "
     # acronyms that a summariser uses of itself
     "ok id ids todo tbd tba fyi asap api apis url urls ui db faq faqs eta aka am pm n/a na et al vs ie eg ps nb tl dr "
@@ -46,8 +54,35 @@ _GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|für|auf|wird
 _WORD = re.compile(r"[^\W\d_][\w&]*+(?:['’-][^\W\d_]++)*+")
 _ELISION = re.compile(r"(?:d[ae]ll|nell|all|sull|quell|un|[dlcm])['’](?=\w)", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$")
+_SMALL = frozenset(
+    "with from that this into over after before than when della delle degli sulla nella dalla alla alle come".split()
+)
+_ACTS = re.compile(
+    r" (?:pays|paid|wants|wanted|said|says|asked|asks|thinks|prefers|wrote|told|agreed|owns|fixed|suggested|proposed"
+    r"|will (?:pay|send|write|call|present|bring|join|own|fix)|et al"
+    r"|vuole|paga|pagherà|versa|dice|pensa|preferisce|chiede|deve|può"
+    r"|ha (?:detto|chiesto|fornito|pagato|versato|inviato|scritto|proposto|deciso|accettato|passato|dato))\b"
+)
+_ROLES = frozenset(
+    "he she it they we you who one someone everyone nobody patient student buyer seller vendor team company owner "
+    "doctor manager boss husband wife son daughter mother father brother sister friend colleague candidate author "
+    "reviewer tenant landlord speaker teacher professor guest passenger caller board lawyer contractor supplier "
+    "developer engineer designer tester maintainer both all each neither mom dad kid kids parents paziente studente "
+    "venditore acquirente proprietario medico marito moglie figlio figlia madre padre fratello sorella amico amica "
+    "collega candidato autore relatore relatrice docente professore professoressa inquilino tecnico ospite chi lui "
+    "lei egli ella nessuno qualcuno ciascuno ognuno ditta azienda fornitore impiegato today yesterday tomorrow that "
+    "there here what let this".split()
+)
+_COMMON = frozenset(
+    "from about over under until by in on at for to with since after before around up only nearly almost roughly "
+    "approximately circa dal dalle da dopo prima entro oltre fino alle sono restano line page room section version step "
+    "order seat gate flight row total number the a an all and but not no yes if when".split()
+)
 _TITLES = frozenset("mr mrs ms dr prof dott sig ing avv st".split())
 LONGEST_ACRONYM = 6
+
+
+_NOT_NAMES = _NEVER | _ROLES | _COMMON
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +113,10 @@ def find(text: str) -> Iterator[Atom]:
     strict = _capitalises_freely(text, words)
     elsewhere = frozenset() if strict else frozenset(w.plain for w in words if w.capitalised and not w.initial)
     run: list[_Word] = []
-    for word, following in zip(words, [*words[1:], None], strict=True):
-        if word.capitalised and _is_name(word, elsewhere, strict=strict):
+    for word, following in pairwise([*words, None]):
+        if word is None:
+            break
+        if word.capitalised and (_is_name(word, elsewhere, strict=strict) or _acts(word, text)):
             if run and not _adjoins(word):
                 yield from _name(text, run)
                 run = []
@@ -88,6 +125,17 @@ def find(text: str) -> Iterator[Atom]:
             yield from _name(text, run)
             run = []
     yield from _name(text, run)
+
+
+def openings(text: str) -> Iterator[Atom]:
+    """Yield, in order, the capitalised words that open a sentence, a label or a quotation and that `find` leaves out.
+
+    Each may be a name or a common word; which it is, only another text can tell.
+    """
+    counted = {position for atom in find(text) for position in range(atom.start, atom.end)}
+    for word in _words(text):
+        if word.initial and word.capitalised and word.start not in counted and word.plain not in _NOT_NAMES:
+            yield Atom("name", word.text, word.plain, word.start, word.end)
 
 
 def _words(text: str) -> Iterator[_Word]:
@@ -108,7 +156,7 @@ def _words(text: str) -> Iterator[_Word]:
 def _opens(gap: str, previous: str) -> bool:
     if gap.startswith(".") and plain(previous) in _TITLES:
         return False
-    return any(c in ".!?:;\n…—–•*#|>\"“”«»([{`/\\=" for c in gap) or " - " in gap or " '" in gap or " ‘" in gap
+    return any(c in ".!?:;\n…—–•*#|>]\"“”«»([{`/\\=" for c in gap) or " - " in gap or " '" in gap or " ‘" in gap
 
 
 def _is_name(word: _Word, elsewhere: frozenset[str], *, strict: bool) -> bool:
@@ -120,6 +168,16 @@ def _is_name(word: _Word, elsewhere: frozenset[str], *, strict: bool) -> bool:
     if normal in GIVEN_NAMES:
         return True
     return not strict and (not word.initial or normal in elsewhere)
+
+
+def _acts(word: _Word, text: str) -> bool:
+    """Whether an opening word does what only people do ("Galli ha chiesto", "Packer et al.") or owns ("Accel's")."""
+    normal = word.plain
+    if normal in _NEVER or normal in _ROLES or len(normal) < 3:
+        return False
+    return bool(_ACTS.match(text, word.end)) or bool(re.compile(r"['’]s\b").match(text, word.end)) or (
+        "-" in word.text and word.text.rsplit("-", 1)[1].isupper()
+    )
 
 
 def _adjoins(word: _Word) -> bool:
@@ -137,8 +195,8 @@ def _capitalises_freely(text: str, words: list[_Word]) -> bool:
     """Whether capitals say little in this text: German, a title, or a text in capitals."""
     if len(_GERMAN.findall(text[:2000])) >= 2:
         return True
-    long = [word for word in words[:400] if len(word.text) >= 4]
-    return len(long) >= 4 and sum(word.capitalised for word in long) > 0.7 * len(long)
+    long = [word for word in words[:400] if len(word.text) >= 4 and not word.initial and word.text not in _SMALL]
+    return len(long) >= 4 and all(word.capitalised for word in long)
 
 
 def _name(text: str, run: list[_Word]) -> Iterator[Atom]:

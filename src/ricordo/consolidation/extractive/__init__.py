@@ -1,4 +1,4 @@
-"""The summariser that needs no model: it quotes the most telling sentences, so it always succeeds and is always grounded."""
+"""The summariser that needs no model: it quotes what tells most, so it always succeeds and is always grounded."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ STEM = 6
 """Words that share their first six letters count as one: a stemmer for both languages without tables."""
 
 LONGEST_HEADING = 40
-FEWEST_WORDS, FEWEST_WORDS_OF_CODE = 2, 4
 USER_MARK = "User: "
 
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}|[^\W_]+(?:['’_-][^\W_]+)*")
@@ -65,7 +64,9 @@ def tokens_of(text: str) -> list[str]:
 def stems(words: Iterable[str]) -> frozenset[str]:
     """Return the stems of the words that carry content."""
     return frozenset(
-        word[:STEM] for word in words if word not in _STOP and not word.isdigit() and (len(word) > 2 or ord(word[0]) > 0x2FFF)
+        word[:STEM]
+        for word in words
+        if word not in _STOP and not word.isdigit() and (len(word) > 2 or ord(word[0]) > 0x2FFF)
     )
 
 
@@ -76,20 +77,28 @@ def atom_keys(text: str) -> frozenset[str]:
     later mentions leave those out. The labels of a record are left out, and so are quotations: what they hold counts.
     """
     return frozenset(
-        f"{atom.kind}\t{key}"
+        f"{_kind(atom)}\t{key}"
         for atom in atoms(text)
         if atom.kind != "quote" and not (atom.kind == "identifier" and text.startswith(": ", atom.end))
         for key in _simple(atom)
     )
 
 
+def _kind(atom: Atom) -> str:
+    """Return an atom's kind; a bare figure of one or two digits only counts something."""
+    return "count" if atom.kind == "number" and len(atom.text) < 3 else atom.kind
+
+
 def _simple(atom: Atom) -> Iterable[str]:
+    """Return the keys that an atom counts as; several words in capitals are emphasis, not a name."""
     reading = atom.readings[0]
     if atom.kind == "number":
         return (reading.partition(" ")[0],)
     if atom.kind == "date":
         return (reading if reading.startswith("T") else reading.partition("-")[2],)
-    return (word for word in reading.split(" ") if word not in _STOP) if atom.kind == "name" else (reading,)
+    if atom.kind == "name":
+        return () if atom.text.isupper() and " " in atom.text else (w for w in reading.split(" ") if w not in _STOP)
+    return (reading,)
 
 
 def candidates_of(messages: Sequence[SourceMessage]) -> list[Candidate]:
@@ -132,14 +141,13 @@ def _is_output(told: Sequence[Unit]) -> bool:
 
 
 def _tells(candidate: Candidate) -> bool:
-    """Tell whether a unit says something on its own: a lone word, figure, heading or fragment of code does not."""
+    """Tell whether a unit says something on its own: a lone word, figure or heading does not."""
     covered = len(candidate.words) + len(candidate.atoms)
     if candidate.kind == "record":
         return covered > 0
     spoken = candidate.text.removeprefix(USER_MARK)
     heading = spoken.endswith(":") and len(spoken) <= LONGEST_HEADING
-    fewest = FEWEST_WORDS_OF_CODE if candidate.kind == "code" else FEWEST_WORDS
-    return bool(candidate.words) and covered > 1 and not heading and len(set(tokens_of(spoken))) >= fewest
+    return bool(candidate.words) and covered > 1 and not heading and len(set(tokens_of(spoken))) > 1
 
 
 def _candidate(draft: _Draft) -> Candidate:

@@ -23,15 +23,16 @@ LONGEST_TERM = 40
 LONGEST_WORD = 60
 
 _ASKING = re.compile(
-    r"\bI(?:[’']?m| am| was) (?:looking|trying|hoping|writing|calling) (?:to|for|about) |\bI(?:[’']d| would) like (?:you )?to |"
-    r"\bI (?:need|want|have)(?: you)?(?: to)? |\b(?:can|could|would) you(?: please)?(?: help me)?(?: to)? |\bhelp me(?: to)? |"
+    r"\bI(?:[’']?m| am| was) (?:looking|trying|hoping|writing|calling) (?:to|for|about) |"
+    r"\bI(?:[’']d| would) like (?:you )?to |\bI (?:need|want|have)(?: you)?(?: to)? |"
+    r"\b(?:can|could|would) you(?: please)?(?: help me)?(?: to)? |\bhelp me(?: to)? |"
     r"\bwe (?:need|want) to |\bis it possible to |\b(?:vorrei|voglio|vogliamo|devo|dobbiamo|mi serve|aiutami a) |"
     r"\b(?:puoi|potresti|può|potrebbe)(?: per favore)? |\bho bisogno d(?:i |[’'])",
     re.IGNORECASE,
 )
 _OPENING_WORDS = re.compile(
-    r"^(?:(?:hi|hello|hey|ciao|salve|buongiorno|buonasera|ok(?:ay)?|sure|yes|well|so|and|please|thanks?|grazie|sì|allora|there|"
-    r"sorry|scus[ai]|actually|senti|let[’']?s|per favore)\b[\s,.!:;-]*)+",
+    r"^(?:(?:hi|hello|hey|ciao|salve|buongiorno|buonasera|ok(?:ay)?|sure|yes|well|so|and|please|thanks?|grazie|sì|"
+    r"allora|there|sorry|scus[ai]|actually|senti|let[’']?s|per favore)\b[\s,.!:;-]*)+",
     re.IGNORECASE,
 )
 _EDGE = " ,.;:!?…-–—\"'“”‘’«»()[]{}*`"
@@ -63,7 +64,11 @@ def _request(candidates: Sequence[Candidate], value: Valuation, stop: frozenset[
         return []
     first = opening[0].order
     best = max(opening, key=lambda c: (_density(c, value.weights) / (1 + LATER * (c.order - first)), -c.order))
-    words = [word for word in _asked(best.text.removeprefix(USER_MARK)).split() if len(word) <= LONGEST_WORD and any(map(str.isalnum, word))]
+    words = [
+        word
+        for word in _asked(best.text.removeprefix(USER_MARK)).split()
+        if len(word) <= LONGEST_WORD and any(map(str.isalnum, word))
+    ]
     words = words[:REQUEST_WORDS]
     while len(words) > 1 and words[-1].casefold().strip(_EDGE) in stop:
         words.pop()
@@ -81,7 +86,9 @@ def _asked(text: str) -> str:
 
 def _opening(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the prose of the first two messages by a user that say something; of any role where there are none."""
-    prose = [c for c in candidates if c.kind == "prose" and c.role != "system" and len(c.words) >= 2] or list(candidates)
+    prose = [c for c in candidates if c.kind == "prose" and c.role != "system" and len(c.words) >= 2] or list(
+        candidates
+    )
     spoken = next(filter(None, ([c for c in prose if c.role == role] for role in ("user", "assistant"))), prose)
     first = sorted({c.index for c in spoken})[:2]
     return [c for c in spoken if c.index in first]
@@ -91,7 +98,7 @@ def _density(candidate: Candidate, weights: Mapping[str, float]) -> float:
     """Return how much a unit tells a word, more for a request; a unit of few words cannot name a topic."""
     size = len(candidate.words)
     worth = fsum(weights[word] for word in candidate.words) + WORD * fsum(weights[atom] for atom in candidate.atoms)
-    asks = 2.0 if cues.REQUEST.search(candidate.text) else 1.0
+    asks = 2.0 if cues.REQUEST.search(candidate.text) else 0.4 if cues.ENTITY.search(candidate.text) else 1.0
     return asks * worth / (3 + size) * min(1.0, size / 4)
 
 

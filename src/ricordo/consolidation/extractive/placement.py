@@ -10,16 +10,16 @@ from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.candidates import Candidate
 from ricordo.types import LineStatus, Section
 
-_QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?$")
 _INTENT = cues.any_of(
-    r"(?:we|i|you|it) (?:still )?(?:need|have|has|needs) to\b", r"(?:I|we)(?:[’']ll| will)\b", r"let (?:me|us)\b", r"let[’']s\b",
-    r"dobbiamo", r"devo\b", r"bisogna", r"occorre", r"(?:far|mander|invier|chiamer|preparer|prenoter|pagher|aggiorner|scriver)(?:ò|emo)\b",
+    r"(?:we|i|you|it) (?:still )?(?:need|have|has|needs) to\b", r"(?:I|we)(?:[’']ll| will)\b", r"let (?:me|us)\b",
+    r"let[’']s\b", r"dobbiamo", r"devo\b", r"bisogna", r"occorre",
+    r"(?:far|mander|invier|chiamer|preparer|prenoter|pagher|aggiorner|scriver)(?:ò|emo)\b",
 )  # fmt: skip
 _LASTING = cues.any_of(
-    r"to-?do\b", r"deadline", r"due (?:by|on|date)", r"remind me", r"follow[- ]up\b", r"action items?", r"next steps?\b", r"not yet\b",
-    r"still (?:need|have|open|missing|pending)", r"pending\b", r"by (?:tomorrow|tonight|next|mon|tues|wednes|thurs|fri|satur|sun)",
-    r"scadenza", r"da fare\b", r"ricordami", r"promemoria", r"in sospeso", r"non ancora\b", r"manca(?:no)?\b", r"prossimi passi",
-    r"entro\b",
+    r"to-?do\b", r"deadline", r"due (?:by|on|date)", r"remind me", r"follow[- ]up\b", r"action items?",
+    r"next steps?\b", r"not yet\b", r"still (?:need|have|open|missing|pending)", r"pending\b",
+    r"by (?:tomorrow|tonight|next|mon|tues|wednes|thurs|fri|satur|sun)", r"scadenza", r"da fare\b", r"ricordami",
+    r"promemoria", r"in sospeso", r"non ancora\b", r"manca(?:no)?\b", r"prossimi passi", r"entro\b",
 )  # fmt: skip
 _CHANGING_CALL = re.compile(
     r"^(?:\w+[._-])?(?:book|cancel|update|create|delete|remove|send|submit|modify|add|set|transfer|pay|refund|edit|write|insert|"
@@ -43,9 +43,9 @@ def section_of(candidate: Candidate) -> Section:
     feels = len(cues.EMOTION.findall(text))
     if feels > acts:
         return "emotional"
-    if cues.ENTITY.search(text) and not (cues.DECISION.search(text) or _QUESTION.search(text)):
+    if cues.ENTITY.search(text) and not (cues.DECISION.search(text) or cues.QUESTION.search(text)):
         return "entities"
-    return "actions" if acts or (candidate.role == "user" and _QUESTION.search(text)) else "technical"
+    return "actions" if acts or (candidate.role == "user" and cues.QUESTION.search(text)) else "technical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,19 @@ class Closings:
         A question, a request or an intention waits until the other side speaks; a deadline or a reminder waits until
         something that shares its atoms or words is said to be done. Only prose can be open.
         """
-        if candidate.kind != "prose" or candidate.role not in ("user", "assistant") or cues.CHATTER.search(candidate.text):
+        if (
+            candidate.kind != "prose"
+            or candidate.role not in ("user", "assistant")
+            or cues.CHATTER.search(candidate.text)
+        ):
             return "confirmed"
         if _LASTING.search(candidate.text) and not self._closed(candidate):
             return "open"
-        waits = _QUESTION.search(candidate.text) or cues.REQUEST.search(candidate.text) or _INTENT.search(candidate.text)
+        waits = (
+            cues.QUESTION.search(candidate.text)
+            or cues.REQUEST.search(candidate.text)
+            or _INTENT.search(candidate.text)
+        )
         return "open" if waits and not (self._answered(candidate) or self._closed(candidate)) else "confirmed"
 
     def _answered(self, candidate: Candidate) -> bool:
@@ -84,7 +92,10 @@ class Closings:
         return other > candidate.index
 
     def _closed(self, candidate: Candidate) -> bool:
-        return self._later(candidate.atoms, candidate.index) > 0 or self._later(candidate.words, candidate.index) >= _SHARED_WORDS
+        return (
+            self._later(candidate.atoms, candidate.index) > 0
+            or self._later(candidate.words, candidate.index) >= _SHARED_WORDS
+        )
 
     def _later(self, elements: Iterable[str], index: int) -> int:
         return sum(self._last.get(element, -1) > index for element in elements)
@@ -97,7 +108,7 @@ def _last(candidates: Sequence[Candidate], role: str) -> int:
 def _closes(candidate: Candidate) -> bool:
     return (
         candidate.kind == "prose"
-        and not _QUESTION.search(candidate.text)
+        and not cues.QUESTION.search(candidate.text)
         and not _LASTING.search(candidate.text)
         and bool(cues.DONE.search(candidate.text))
     )

@@ -64,7 +64,7 @@ def units(text: str, *, limit: int = UNIT_CHARACTERS) -> Iterator[Unit]:
 
 def _parsed(text: str, start: int) -> tuple[Any, int] | None:
     try:
-        value, end = cast("tuple[Any, int]", _DECODER.raw_decode(text, start))
+        value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
     closing = _CLOSING.match(text, end)
@@ -118,7 +118,11 @@ def _inline(value: Any) -> str | None:
     """Return a value as part of its parent's line, or None where it is too large or too deep for that."""
     if not isinstance(value, list):
         return _scalar(value)
-    items = [_flat(item) for _, item in _pairs(cast("list[Any]", value))] if not isinstance(value, _Object) else [_flat(value)]
+    items = (
+        [_flat(item) for _, item in _pairs(cast("list[Any]", value))]
+        if not isinstance(value, _Object)
+        else [_flat(value)]
+    )
     told = "; ".join(items) if any(", " in item for item in items) else ", ".join(items)
     return told if all(items) and 0 < len(told) <= INLINE_CHARACTERS else None
 

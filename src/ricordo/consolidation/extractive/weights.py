@@ -7,32 +7,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ricordo.consolidation.extractive import cues
-from ricordo.consolidation.extractive.candidates import Candidate
+from ricordo.consolidation.extractive.candidates import Candidate, tokens_of
 
 WORD = 0.1
 """What a word weighs beside an atom: words break ties between units and keep plain prose alive."""
 
-KIND: Mapping[str, float] = {"identifier": 1.3, "error": 1.3, "number": 0.8}
-"""What an atom weighs by its kind: what only the original spells matters more than a figure."""
+KIND: Mapping[str, float] = {"identifier": 1.3, "error": 1.3, "number": 0.8, "count": 0.25}
+"""What an atom weighs by its kind: what only the original spells matters more than a figure, a small figure least."""
 
 RECENCY = 1.0
 """How much more the last message counts than the first, for its units and again for the atoms that it still uses."""
 
-CODE = 0.4
+USER_FRESHNESS = 0.6
+"""What a user says ages no further than this: requests and constraints hold until they are met."""
+
+FEWEST_WORDS_OF_CODE = 4
+"""A line of code with fewer words than this is a scrap."""
+
+CODE = 0.6
+FRAGMENT = 0.3
 FAILED = 0.15
 REPEATED = 0.3
-CHATTER = 0.2
+COURTESY = 0.2
+ANSWERED = 0.6
 POINTED = 1.2
-"""Factors for program text, for calls that failed, for prose that four or more messages repeat, for courtesies, and for cue words."""
+"""Factors for program text and for scraps of it, for calls that failed, for prose that four or more messages repeat,
+for courtesies, for the assistant's questions that were answered, and for cue words."""
 
 ORIGIN: Mapping[str, float] = {"user": 2.0, "assistant": 1.5, "system": 0.05}
-OTHER_ORIGIN = 0.8
+OTHER_ORIGIN = 1.0
 """An atom that a person or the assistant took up matters more than one that only a tool printed."""
 
-ROLE: Mapping[str, float] = {"user": 1.3, "assistant": 1.0, "system": 0.1}
-OTHER_ROLE = 0.8
+ROLE: Mapping[str, float] = {"user": 1.1, "assistant": 1.0, "system": 0.1}
+OTHER_ROLE = 0.9
 
-REQUEST_MARK, DECISION_MARK, FEELING_MARK, FIRST_MARK, LAST_MARK = 1.6, 0.7, 1.5, 3.0, 2.0
+REQUEST_MARK, DECISION_MARK, FEELING_MARK, FIRST_MARK, LAST_MARK = 1.6, 0.7, 2.5, 3.0, 2.0
 """What it is worth, in atoms, that a summary tells of each request and decision at all, of some feeling, of how the
 conversation began and of where it stands. Each counts once, as in the diversity reward of Lin and Bilmes (2011)."""
 
@@ -57,6 +66,7 @@ class _Mentions:
 class _Span:
     size: int
     first_user: int
+    last_user: int
     last_said: int
 
 
@@ -80,6 +90,7 @@ def _span(candidates: Sequence[Candidate]) -> _Span:
     return _Span(
         size=1 + max((c.index for c in candidates), default=0),
         first_user=min((c.index for c in candidates if c.role == "user"), default=-1),
+        last_user=max((c.index for c in candidates if c.role == "user"), default=-1),
         last_said=max((c.index for c in candidates if c.role == "assistant" and c.kind == "prose"), default=-1),
     )
 
@@ -99,7 +110,8 @@ def _mentions(candidates: Sequence[Candidate]) -> dict[str, _Mentions]:
 def _weight(element: str, seen: _Mentions, span: int) -> float:
     frequency = 1 + math.log2(seen.messages)
     if "\t" in element:
-        return KIND.get(element.partition("\t")[0], 1.0) * frequency * seen.origin * (1 + RECENCY * (seen.last + 1) / span)
+        freshness = _freshness(seen.last, span, said_by_user=seen.origin >= ORIGIN["user"])
+        return KIND.get(element.partition("\t")[0], 1.0) * frequency * seen.origin * (1 + RECENCY * freshness)
     rarity = math.log(1 + span / seen.messages) / math.log(1 + span)
     return WORD * frequency * rarity * seen.origin
 
@@ -109,18 +121,16 @@ def _marks(candidate: Candidate, span: _Span) -> dict[str, float]:
     if candidate.kind != "prose" or candidate.role not in ("user", "assistant") or cues.CHATTER.search(candidate.text):
         return {}
     user = candidate.role == "user"
-    marks: dict[str, float] = {}
-    if user and cues.REQUEST.search(candidate.text):
-        marks[f"request {candidate.index}"] = REQUEST_MARK
-    if cues.DECISION.search(candidate.text):
-        marks[f"decision {candidate.index}"] = DECISION_MARK
-    if user and cues.EMOTION.search(candidate.text):
-        marks["some feeling"] = FEELING_MARK
-    if candidate.index == span.first_user:
-        marks["the beginning"] = FIRST_MARK
-    if candidate.index == span.last_said:
-        marks["the last state"] = LAST_MARK
-    return marks
+    asks = user and bool(cues.REQUEST.search(candidate.text) or cues.QUESTION.search(candidate.text))
+    told = {
+        f"request {candidate.index}": (asks, REQUEST_MARK),
+        f"decision {candidate.index}": (bool(cues.DECISION.search(candidate.text)), DECISION_MARK),
+        "some feeling": (user and bool(cues.EMOTION.search(candidate.text)), FEELING_MARK),
+        "the beginning": (candidate.index == span.first_user, FIRST_MARK),
+        "the last answer": (candidate.index == span.last_said, LAST_MARK),
+        "the last request": (asks and candidate.index > span.last_said, LAST_MARK),
+    }
+    return {name: weight for name, (applies, weight) in told.items() if applies}
 
 
 def _salience(candidate: Candidate, span: _Span) -> float:
@@ -128,15 +138,22 @@ def _salience(candidate: Candidate, span: _Span) -> float:
     if candidate.failed:
         factor *= FAILED
     if candidate.kind == "code":
-        factor *= CODE
+        factor *= CODE if len(tokens_of(candidate.text)) >= FEWEST_WORDS_OF_CODE else CODE * FRAGMENT
     elif candidate.kind == "prose":
-        factor *= _prose_factor(candidate)
-    return factor * (1 + RECENCY * (candidate.index + 1) / span.size)
+        factor *= _prose_factor(candidate, span)
+    return factor * (1 + RECENCY * _freshness(candidate.index, span.size, said_by_user=candidate.role == "user"))
 
 
-def _prose_factor(candidate: Candidate) -> float:
-    if cues.CHATTER.search(candidate.text):
-        return CHATTER
+def _freshness(index: int, span: int, *, said_by_user: bool) -> float:
+    return max((index + 1) / span, USER_FRESHNESS if said_by_user else 0.0)
+
+
+def _prose_factor(candidate: Candidate, span: _Span) -> float:
+    text = candidate.text
+    if cues.CHATTER.search(text):
+        return COURTESY if candidate.atoms or cues.EMOTION.search(text) else 0.0
     if len(candidate.sources) > 3:
         return REPEATED
-    return POINTED if cues.DECISION.search(candidate.text) or cues.REQUEST.search(candidate.text) else 1.0
+    if candidate.role == "assistant" and cues.QUESTION.search(text) and candidate.index < span.last_user:
+        return ANSWERED
+    return POINTED if cues.DECISION.search(text) or cues.REQUEST.search(text) else 1.0
