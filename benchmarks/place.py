@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -22,7 +22,7 @@ TEXT = (
 
 
 @asynccontextmanager
-async def database() -> AsyncIterator[str]:
+async def database() -> AsyncGenerator[str]:
     """Create a database on the embedded server, migrate it, yield its URL, and remove it."""
     server = EmbeddedServer(Settings().data_dir)
     name = f"bench_{uuid4().hex[:8]}"

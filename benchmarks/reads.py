@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from psycopg import AsyncConnection, sql
 
 from benchmarks.measure import Result, Timing, alternate, at_most
@@ -25,7 +28,7 @@ async def run(url: str) -> list[Result]:
     return [*_against_raw(timings), *_flat(timings)]
 
 
-def _calls(connection: AsyncConnection, memory: AsyncMemory):  # noqa: ANN202
+def _calls(connection: AsyncConnection, memory: AsyncMemory) -> dict[str, Callable[[], Awaitable[object]]]:
     async def raw(thread: str) -> None:
         async with connection.transaction():
             await connection.execute(sql.SQL("SET LOCAL ricordo.namespace = 'bench'"))
@@ -41,12 +44,12 @@ def _calls(connection: AsyncConnection, memory: AsyncMemory):  # noqa: ANN202
         await memory.conversational.list(thread, limit=50)
         await memory.summary.list(thread)
 
-    calls = {}
+    calls: dict[str, Callable[[], Awaitable[object]]] = {}
     for name in SIZES:
-        calls[f"raw {name}"] = lambda name=name: raw(name)
-        calls[f"window {name}"] = lambda name=name: window(name)
-        calls[f"raw row {name}"] = lambda name=name: raw_row(name)
-        calls[f"monitor {name}"] = lambda name=name: memory.monitor(name)
+        calls[f"raw {name}"] = partial(raw, name)
+        calls[f"window {name}"] = partial(window, name)
+        calls[f"raw row {name}"] = partial(raw_row, name)
+        calls[f"monitor {name}"] = partial(memory.monitor, name)
     return calls
 
 

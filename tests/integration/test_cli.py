@@ -286,7 +286,8 @@ def test_a_broken_end_keeps_what_came_before(run: Run, tmp_path: Path) -> None:
 def test_e1_an_import_is_equal_to_json_load_to_the_last_byte(run: Run, tmp_path: Path, database_url: str) -> None:
     text = (
         r'[{"role": "user", "content": "\ud800 \ude00\ud83d \u0000 \\u0000 \ud83d\ude00 \u2028 <|endoftext|>"},'
-        r'{"role": "user", "content": "x", "z": 12345678901234567890123, "a": [0.1, 1e300, -0.0, 1E-7, true, null], "": {}}]'
+        r'{"role": "user", "content": "x", "z": 12345678901234567890123, "": {},'
+        r'"a": [0.1, 1e300, -0.0, 1E-7, true, null]}]'
     )
     path = tmp_path / "exact.json"
     path.write_text(text, encoding="utf-8")

@@ -15,7 +15,7 @@ import pytest
 from ricordo import Memory
 from ricordo.cli.app import main
 from ricordo.cli.tour import figures
-from ricordo.demo import Again, Counted, Proved, Summarised, conversation, story
+from ricordo.demo import Again, Chapter, Counted, Proved, Summarised, conversation, story
 from ricordo.tokens import count
 
 HEADINGS = (
@@ -27,12 +27,12 @@ HEADINGS = (
 
 
 @pytest.fixture
-def asked(database_url: str) -> Iterator[Any]:
+def asked(database_url: str) -> Any:
     environment = os.environ | {"RICORDO_DATABASE_URL": database_url}
     command = [sys.executable, "-m", "ricordo", "demo", "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    yield json.loads(done.stdout)
+    return json.loads(done.stdout)
 
 
 def test_the_sample_is_thirty_messages_of_a_natural_length() -> None:
@@ -103,8 +103,11 @@ def test_a_broken_promise_is_told_and_fails(
     assert {type(chapter) for chapter in chapters if not chapter.ok} >= {Counted, Proved}
     assert [chapter.ok for chapter in chapters if isinstance(chapter, Again)]
 
+    def replay(memory: Memory, url: str) -> Iterator[Chapter]:
+        yield from chapters
+
     monkeypatch.setenv("RICORDO_DATABASE_URL", database_url)
-    monkeypatch.setattr("ricordo.demo.story", lambda *_: iter(chapters))
+    monkeypatch.setattr("ricordo.demo.story", replay)
     with pytest.raises(SystemExit) as left:
         main(["demo"])
     assert left.value.code == 1

@@ -74,10 +74,10 @@ def test_any_list_is_read_as_json_load_reads_it(
 @given(st.text(st.sampled_from('[]{},:"\\ntu1.e- '), max_size=30), st.integers(1, 12))
 def test_what_json_refuses_is_refused(text: str, chunk: int) -> None:
     try:
-        expected = json.loads(text)
+        expected: Any = json.loads(text)
     except ValueError:
         expected = None
-    if isinstance(expected, list):
+    if text.strip().startswith("[") and expected is not None:
         assert same(elements(text, chunk), expected)
     else:
         with pytest.raises(FormatError):

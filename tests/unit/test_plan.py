@@ -57,11 +57,7 @@ def test_an_answered_question_may_go() -> None:
 
 def test_in_the_middle_of_a_turn_finished_tool_calls_may_go_and_the_question_stays() -> None:
     steps = [
-        fact(
-            2 + i,
-            "assistant" if i % 2 == 0 else "tool",
-            **({"calls": (f"c{i}",)} if i % 2 == 0 else {"results": (f"c{i - 1}",)}),
-        )
+        fact(2 + i, "assistant", calls=(f"c{i}",)) if i % 2 == 0 else fact(2 + i, "tool", results=(f"c{i - 1}",))
         for i in range(8)
     ]
     assert taken(plan([fact(1, "user"), *steps], POLICY)) == tuple(range(2, 10))

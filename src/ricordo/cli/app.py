@@ -81,6 +81,11 @@ def _run(arguments: list[str]) -> int:
         hint = "`ricordo --help` lists the commands, `ricordo COMMAND --help` a command's options"
         output.write_error("usage", error.format_message(), hint, as_json=as_json)
         return error.exit_code
+    except SystemExit as left:
+        # This is how typer ends when the reader of a help text has gone away.
+        if isinstance(left.__context__, BrokenPipeError):
+            return 0
+        raise
 
 
 def _show_warning(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
-from ricordo.database.pool import Database
+from ricordo.database.pool import Database, Params
 from ricordo.database.queries import load
 from ricordo.errors import DatabaseError
 
@@ -26,7 +26,7 @@ class Lease:
 
 
 @asynccontextmanager
-async def lease(database: Database, thread_id: str, *, seconds: float) -> AsyncIterator[Lease | None]:
+async def lease(database: Database, thread_id: str, *, seconds: float) -> AsyncGenerator[Lease | None]:
     """Hold the thread's lease for the block, or yield None where another process holds it.
 
     The lease ends `seconds` after its last renewal, so a killed process blocks the thread no longer than that.
@@ -49,7 +49,7 @@ async def lease(database: Database, thread_id: str, *, seconds: float) -> AsyncI
             await database.fetch(_SQL["release"], params)
 
 
-async def _renew(database: Database, params: dict[str, object], interval: float) -> None:
+async def _renew(database: Database, params: Params, interval: float) -> None:
     while True:
         await asyncio.sleep(interval)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import psycopg
@@ -35,7 +35,7 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated() -> Generator[None]:
     """Raise ricordo's errors in place of the driver's, which stay attached as their cause."""
     try:
         yield

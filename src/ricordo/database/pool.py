@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString, Self, TypeAlias
 
@@ -100,7 +100,7 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Transaction]:
+    async def transaction(self, *, snapshot: bool = False) -> AsyncGenerator[Transaction]:
         """Open a transaction; it commits at the end of the block and rolls back on any exception.
 
         With `snapshot` all of its queries see the database as it is at the first one, and none may write.
@@ -130,7 +130,7 @@ class Database:
         return rows[0] if rows else None
 
     @asynccontextmanager
-    async def unconfined(self) -> AsyncIterator[AsyncConnection[Row]]:
+    async def unconfined(self) -> AsyncGenerator[AsyncConnection[Row]]:
         """Lend a connection outside any transaction, for migrations and other statements about the schema."""
         with translated():
             async with self._pool.connection() as connection:

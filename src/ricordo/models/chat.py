@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -153,7 +153,7 @@ class ChatModel:
             self._client = None
 
     @asynccontextmanager
-    async def _errors(self) -> AsyncIterator[None]:
+    async def _errors(self) -> AsyncGenerator[None]:
         import openai  # noqa: PLC0415
 
         try:

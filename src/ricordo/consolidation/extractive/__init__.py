@@ -8,7 +8,7 @@ from ricordo.consolidation.atoms import AtomIndex, atoms
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.candidates import Candidate, candidates_of, tokens_of
-from ricordo.consolidation.extractive.description import describe
+from ricordo.consolidation.extractive.description import FEWEST_WORDS, describe
 from ricordo.consolidation.extractive.placement import Closings, section_of
 from ricordo.consolidation.extractive.selection import select
 from ricordo.consolidation.extractive.weights import valuate
@@ -17,6 +17,10 @@ from ricordo.tokens import count
 
 WINDOW = 200_000
 """Tokens of one chunk. Time and memory grow linearly with it; nothing else limits it."""
+
+
+DESCRIPTION_SHARE = 4
+"""A description longer than this part of what the headings leave is cut down to its fewest words."""
 
 
 class ExtractiveSummariser:
@@ -34,17 +38,31 @@ def extract(messages: Sequence[SourceMessage], *, budget: int) -> Draft:
     """Return the most telling units of the messages under the four headings, each citing all messages that say it.
 
     Every line is quoted, so its atoms stand in the messages that it cites. Lines are in the order of the messages
-    within their section. `size_of` the draft never exceeds `budget` and is below the tokens of the messages' texts;
-    where not even one line fits, the draft has no lines. Any text is accepted and nothing is raised.
+    within their section. `size_of` the draft never exceeds `budget` and is below the tokens of the messages' texts,
+    unless the empty headings alone exceed them: then the draft has no lines and no description. Any text is accepted
+    and nothing is raised.
     """
     units = candidates_of(messages)
     value = valuate(units)
     budget = min(budget, sum(count(message.text) for message in messages) - 1)
     stop = cues.STOP_WORDS[cues.language(word for unit in units for word in tokens_of(unit.text))]
-    description = describe(units, value, stop=stop)
+    description = _trimmed(describe(units, value, stop=stop), budget)
     frame = size_of(Draft(description=description, lines=()))
     chosen = select(units, value, budget=budget - frame, admit=_grounding(messages))
     return _fitted(description, units, chosen, budget)
+
+
+def _trimmed(description: str, budget: int) -> str:
+    """Leave most of a small budget to the lines: 8 words at least, fewer only where nothing else would fit."""
+    words = description.split()
+    room = (budget - size_of(Draft(description="", lines=()))) // DESCRIPTION_SHARE
+    while words and count(" ".join(words)) > room and (len(words) > FEWEST_WORDS or _overflows(words, budget)):
+        words.pop()
+    return " ".join(words).rstrip(":,")
+
+
+def _overflows(words: list[str], budget: int) -> bool:
+    return size_of(Draft(description=" ".join(words), lines=())) > budget
 
 
 def size_of(draft: Draft) -> int:

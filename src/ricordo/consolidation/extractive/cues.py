@@ -78,8 +78,7 @@ EMOTION = any_of(
 """Feelings, preferences, urgency and courtesy that colour a conversation."""
 
 ENTITY = any_of(
-
-    r"my (?:\w+ ){0,2}(?:names?|ids?|e-?mail|address|phone|account|number|number|company|team|boss|wife|husband|doctor)\b",
+    r"my (?:\w+ ){0,2}(?:names?|ids?|e-?mail|address|phone|account|number|company|team|boss|wife|husband|doctor)\b",
     r"(?:is|are) (?:called|named)\b", r"stands for\b", r"works? (?:at|for|as)\b", r"lives? in\b", r"id(?: is|:)",
     r"https?://", r"mi chiamo",
     r"(?:il mio|la mia|i miei) (?:\w+ )?(?:nome|id|codice|indirizzo|numero|mail|telefono|conto|medico|azienda)",
@@ -90,7 +89,6 @@ ENTITY = any_of(
 """Who and what things are: people, places, systems, identifiers, addresses."""
 
 CHATTER = any_of(
-
     r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|ciao|salve|buongiorno|buonasera|gentile)\b\W*\w*[!,.]?$",
     r"^(?:user: )?(?:thank you|thanks|thank you, \w+|no worries|sure|certo|grazie)[!.]?$", r"feel free",
     r"let me know if", r"anything else", r"any (?:further|other|more) (?:questions|assistance|help)",
@@ -107,7 +105,8 @@ CHATTER = any_of(
 QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?$")
 
 SECRET = re.compile(
-    r"\bsk-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}|\bBearer\s+[\w.~+/-]{12,}|\beyJ[\w-]{10,}\.[\w-]+"
+    r"\bsk-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}"
+    r"|\bBearer\s+[\w.~+/-]{12,}|\beyJ[\w-]{10,}\.[\w-]+"
     r"|://[^\s/:@]+:[^\s/@]+@|-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(?:password|passwd|pwd|secret|api[_-]?key|token)\b[\"']?\s*[:=]\s*[\"']?\S{6,}",
     re.IGNORECASE,

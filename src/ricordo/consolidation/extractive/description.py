@@ -24,7 +24,7 @@ LONGEST_WORD = 60
 
 _ASKING = re.compile(
     r"\bI(?:[’']?m| am| was) (?:looking|trying|hoping|writing|calling) (?:to|for|about) |"
-    r"\bI(?:[’']d| would) like (?:you )?to |\bI (?:need|want|have)(?: you)?(?: to)? |"
+    r"\bI(?:[’']d| would) like (?:you )?to |\b(?:I|and) (?:need|want|have)(?: you)?(?: to)? |"
     r"\b(?:can|could|would) you(?: please)?(?: help me)?(?: to)? |\bhelp me(?: to)? |"
     r"\bwe (?:need|want) to |\bis it possible to |\b(?:vorrei|voglio|vogliamo|devo|dobbiamo|mi serve|aiutami a) |"
     r"\b(?:puoi|potresti|può|potrebbe)(?: per favore)? |\bho bisogno d(?:i |[’'])",
