@@ -258,9 +258,10 @@ class AsyncMemory:
         thread = await self.conversational.thread(thread_id)
         lines = await self._recent_lines(thread, budget) if thread else ()
         references = [line for line, _ in await self.summary.references(thread_id, limit=1000)] if thread else []
-        segments = fill(quote(question) if question else None, lines, references, budget)
+        older = thread.live_messages - len(lines) if thread else 0
+        segments = fill(quote(question) if question else None, lines, references, budget, older=max(older, 0))
         measured = usage(
-            sizes(segments), limit=budget, warn=self.policy.warn_percent, critical=self.policy.critical_percent
+            sizes(segments), limit=max(budget, 1), warn=self.policy.warn_percent, critical=self.policy.critical_percent
         )
         return Window(segments=segments, budget=budget, usage=measured)
 

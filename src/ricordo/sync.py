@@ -1,4 +1,4 @@
-"""The synchronous face of ricordo. Written by tools/sync_face.py from the asynchronous classes: do not edit."""
+"""The synchronous face of ricordo, written by tools/sync_face.py from the asynchronous classes: do not edit."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ async def test_read_has_the_published_format_and_tells_of_what_it_leaves_out(mem
         await memory.conversational.write("t", "user" if number % 2 == 0 else "assistant", f"message {number}")
     text = await memory.conversational.read("t")
     lines = text.split("CONVERSATION HISTORY:\n")[1].split("\n")
-    assert lines[0] == "(5 older messages of this thread are not shown here)"
+    assert lines[0] == "(5 older ones of this thread are not shown here)"
     newest = (await memory.conversational.list("t", limit=1))[0]
     assert lines[-1] == f"[{newest.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}] user: message 24"
     assert len(lines) == 21

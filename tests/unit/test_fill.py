@@ -26,6 +26,7 @@ def test_the_newest_messages_win_without_a_gap() -> None:
     assert flags == sorted(flags)
     assert flags[-1]
     assert not flags[0]
+    assert f"({flags.count(False)} older ones of this thread are not shown here)" in said.render()
 
 
 def test_references_give_way_to_the_conversation_and_take_what_it_leaves() -> None:

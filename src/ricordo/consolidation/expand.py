@@ -24,7 +24,7 @@ DEFAULT_MAX_TOKENS = 8_000
 NOT_FOUND = "(summary not found)"
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_CURSOR = re.compile(r"(\d{1,18}):(\d{1,18})")
+_CURSOR = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
 _MINIMUM_PART = 32
 _BATCH = 256
 

@@ -86,8 +86,13 @@ def conversation_lines(messages: Iterable[Message]) -> str:
 
 def conversation(lines: str, *, older: int = 0) -> str:
     """Return the conversational memory's text; `older` live messages that are not shown are announced."""
-    note = f"({older} older messages of this thread are not shown here)\n" if older else ""
+    note = f"{omission(older)}\n" if older else ""
     return block("conversational", f"CONVERSATION HISTORY:\n{note}{lines}")
+
+
+def omission(count: int) -> str:
+    """Return the line that tells of what a segment leaves out."""
+    return f"({count} older ones of this thread are not shown here)"
 
 
 def originals(lines: str) -> str:

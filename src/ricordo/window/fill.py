@@ -19,16 +19,16 @@ def item(text: str) -> Item:
 
 
 def fill(
-    question: str | None, conversation: Sequence[str], references: Sequence[str], budget: int
+    question: str | None, conversation: Sequence[str], references: Sequence[str], budget: int, *, older: int = 0
 ) -> tuple[Segment, ...]:
     """Choose what a window of `budget` tokens shows: the question, then references, then the newest messages.
 
     `conversation` is oldest first, `references` newest first; both are shown oldest first, and the newest win.
-    References take at most REFERENCE_SHARE of the budget unless the conversation leaves more. The rendered
-    segments never have more than `budget` tokens.
+    References take at most REFERENCE_SHARE of the budget unless the conversation leaves more. `older` counts the live
+    messages before `conversation`. The rendered segments never have more than `budget` tokens.
     """
     asked = Segment(kind="question", items=(item(question),) if question else ())
-    said = Segment(kind="conversational", items=tuple(item(text) for text in conversation))
+    said = Segment(kind="conversational", items=tuple(item(text) for text in conversation), older=older)
     condensed = Segment(kind="summary", items=tuple(item(text) for text in reversed(references)))
 
     asked = _admit(asked, budget)
@@ -56,8 +56,8 @@ def _cost(segment: Segment) -> int:
 
 @cache
 def _frame(kind: SegmentKind) -> int:
-    """Return the tokens of a segment's heading and description, with the blank line before it."""
-    return count(Segment(kind=kind, items=(Item(text="", tokens=0, included=True),)).render()) + 2
+    """Return the tokens of a segment's heading, description and note on what is left out, with the blank line before."""
+    return count(Segment(kind=kind, items=(Item(text="", tokens=0, included=True),), older=10**6).render()) + 2
 
 
 def _trim(segments: list[Segment], budget: int) -> tuple[Segment, ...]:

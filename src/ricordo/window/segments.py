@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ricordo.stores.format import block
+from ricordo.stores.format import block, omission
 from ricordo.types import Usage
 
 SegmentKind: TypeAlias = Literal["question", "conversational", "summary"]
@@ -33,10 +33,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One memory's part of a window; its items are in reading order."""
+    """One memory's part of a window; its items are in reading order.
+
+    `older` counts what lies before the items and was not even considered.
+    """
 
     kind: SegmentKind
     items: tuple[Item, ...]
+    older: int = 0
 
     @property
     def included(self) -> tuple[Item, ...]:
@@ -50,7 +54,8 @@ class Segment:
             return ""
         if self.kind == "question":
             return "\n".join([HEADINGS[self.kind], *lines])
-        body = "\n".join([_BODIES[self.kind], *lines])
+        omitted = self.older + len(self.items) - len(lines)
+        body = "\n".join([_BODIES[self.kind], *([omission(omitted)] if omitted else []), *lines])
         return f"{HEADINGS[self.kind]}\n{block(self.kind, body)}"
 
 

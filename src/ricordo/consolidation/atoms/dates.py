@@ -32,7 +32,7 @@ MONTHS: dict[str, int] = {name: month for month, row in enumerate(_MONTH_NAMES, 
 
 _MONTH = f"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _FULL_MONTH = f"(?:{'|'.join(name for name in MONTHS if len(name) > 4 or name in ('june', 'july'))})"
-_DAY = r"\d{1,2}(?:st|nd|rd|th|º|°)?"
+_DAY = r"(?:\d{1,2}(?:st|nd|rd|th|º|°)?|first|primo)"
 _RANGE = r"\s?(?:-|–|,|/|and|to|or|through|e|o|al|all'|e il|&)\s?"
 _YEAR = r"(?:,?\s(?:of\s|del\s|de\s)?(?P<year>(?:19|20)\d\d)(?!\d))"
 _START = r"(?<![\w./-])"
@@ -54,7 +54,7 @@ _CLOCK = re.compile(
 )
 _HOUR = re.compile(r"(?<![\w.,:/-])(\d{1,2})\s?([ap])\.?m\b", re.IGNORECASE)
 _ITALIAN_HOUR = re.compile(
-    r"(?<![\w\d])(?<!\d\s)(?:alle|dalle|ore|h)\s(\d{1,2})(?:\.(\d\d))?(?!\w|[.,:]\d|\s?[%€$])", re.IGNORECASE
+    r"(?<!\w)(?:alle|dalle|ore|(?<!\d\s)h)\s(\d{1,2})(?:\.(\d\d))?(?!\w|[.,:]\d|\s?[%€$])", re.IGNORECASE
 )
 _AMBIGUOUS_ALONE = frozenset({"march", "may"})
 
@@ -102,7 +102,7 @@ def _days(match: re.Match[str]) -> Iterator[Atom]:
     """Yield the day of the match and, for "12-14 March", the day before it."""
     groups = match.groupdict()
     year = _digits(groups["year"] or groups.get("tail") or "0000")
-    first, last = (int(re.sub(r"\D", "", groups[name] or "0")) for name in ("first", "day"))
+    first, last = (_day(groups[name]) for name in ("first", "day"))
     if last in range(1, 32) and first in range(32):
         if first:
             key = f"{year}-{_month(match):02}-{first:02}"
@@ -112,6 +112,10 @@ def _days(match: re.Match[str]) -> Iterator[Atom]:
         if end <= match.start("day"):
             start, end = match.start("day"), match.end()
         yield Atom("date", match.string[start:end], f"{year}-{_month(match):02}-{last:02}", start, end)
+
+
+def _day(written: str | None) -> int:
+    return int(re.sub(r"\D", "", written) or "1") if written else 0
 
 
 def _times(text: str) -> Iterator[Atom]:

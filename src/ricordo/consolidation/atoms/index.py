@@ -20,6 +20,7 @@ _CLOCK_POINT = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
 _DAY_MONTH = re.compile(r"(\d{1,2})/(\d{1,2})")
 _SHORTEST_PREFIX = 5
 _SHORTEST_SIMILAR = 4
+_SHORTEST_SPACED = 5
 _SHORTEST_ACRONYM = 3
 _ABBREVIATED_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 
@@ -73,7 +74,14 @@ class AtomIndex:
 
     def _verbatim(self, atom: Atom) -> bool:
         written = fold(atom.text)
-        return any(_occurs(text.folded, written, _EDGES[atom.kind]) for text in self._texts)
+        return any(_occurs(text.folded, written, _EDGES[atom.kind]) for text in self._texts) or self._spaced(written)
+
+    def _spaced(self, written: str) -> bool:
+        """Whether a long run of digits occurs with other spacing, as telephone numbers do."""
+        if len(written) < _SHORTEST_SPACED or not written.isdecimal():
+            return False
+        digits = re.compile(rf"(?<![\d.,])(?:\d+[ -])*?{'[ -]?'.join(written)}(?![.,]?\d)")
+        return any(digits.search(text.folded) for text in self._texts)
 
     def _number(self, atom: Atom) -> bool:
         return any(self._value(*reading.split(" ", 1)) for reading in atom.readings) or (

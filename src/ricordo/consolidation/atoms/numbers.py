@@ -108,6 +108,11 @@ def is_quantity(word: str) -> bool:
     return _QUANTITY.fullmatch(word) is not None
 
 
+def is_unit(word: str) -> bool:
+    """Whether a word is a unit of measure, a currency or a multiplier."""
+    return fold(word) in _UNITS or word.lower() in _MULTIPLIERS
+
+
 def _listed(digits: str, start: int) -> Iterator[Atom]:
     for part in re.finditer(r"\d+(?:\.\d+)*", digits):
         for value in _values(part.group()):

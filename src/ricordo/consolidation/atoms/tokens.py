@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ricordo.consolidation.atoms.atom import Atom, AtomKind, fold
-from ricordo.consolidation.atoms.numbers import is_quantity
+from ricordo.consolidation.atoms.numbers import is_quantity, is_unit
 
 LONGEST_TOKEN = 300
 """A run of characters longer than this is a blob (base64, minified code), not a token that a summary repeats."""
@@ -19,7 +19,7 @@ _EXTENSIONS = (
 ).split()
 _URL = re.compile(r"(?:https?|ftp|wss?|s3|postgres(?:ql)?|file)://[^\s<>\"'“”«»`|\\^{}]++", re.IGNORECASE)
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)(?:[A-Za-z0-9-]{1,63}\.){0,4}[A-Za-z]{2,24}\b")
-_WINDOWS = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|\\\\[A-Za-z])[\w.\\$~+-]{0,300}")
+_WINDOWS = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|\\\\[A-Za-z][\w.-]{1,60}\\(?=\w))[\w.\\$~+-]{0,300}")
 _CHUNK = re.compile(r"[A-Za-z0-9_À-ɏ@#~./+:=&$%-]++(?:\(\))?")
 _EDGES = ".,:;=&+$/%-#"
 _DOMAIN = re.compile(r"(?:[a-z0-9-]+\.)+(?:com|org|net|io|it|dev|ai|eu|uk|de|fr|edu|gov)(?:/.*)?", re.IGNORECASE)
@@ -38,8 +38,13 @@ _ERROR_CODE = re.compile(
     re.IGNORECASE,
 )
 _STATUS_FIRST = re.compile(r"(?<![\w.,])(?P<code>[45]\d\d)\s(?:error|errore|status|response|not found|internal)\b", re.IGNORECASE)
+_NAMED_THING = re.compile(
+    r"\b(?:project|branch|repo|repository|bucket|queue|topic|cluster|namespace|slot|service|table|database|image|package"
+    r"|module|container|host|tag|progetto|ramo|tabella|servizio)\s(?P<name>[a-z]\w*(?:-\w+)+)(?!\w)"
+)
 _CAMEL = re.compile(r"[a-z]{1,40}[A-Z]\w*|[A-Z][a-z]{1,40}[A-Z]\w*|[A-Z]{2,20}[a-z]\w*[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*")
 _DOTTED = re.compile(r"[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+")
+_ABBREVIATION = re.compile(r"\w+\.(?:ssa|ra|na|mo|ma|le|so|ri|ss)", re.IGNORECASE)
 _SYMBOLS = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}\w*|v\d+(?:\.\d+)*|@\w[\w.-]*|\w+(?:::\w+)+", re.IGNORECASE)
 _BRANCH = re.compile(r"(?:fix|feat|feature|bugfix|hotfix|release|chore|refactor|origin|upstream)/[\w./#-]+")
 _REFERENCE = re.compile(r"[A-Z]{1,6}[-/]?\d[\w-]*/[\w-]+(?:/[\w-]+)*|[A-Z]{1,6}(?:/\d+){1,4}")
@@ -65,6 +70,8 @@ def find(text: str) -> Iterator[Atom]:
     for pattern in (_ERROR_CODE, _STATUS_FIRST):
         for match in pattern.finditer(text):
             yield Atom("error", match.group(), fold(match["code"]), match.start(), match.end())
+    for match in _NAMED_THING.finditer(text):
+        yield _atom("identifier", match["name"], match.start("name"))
     for match in _CHUNK.finditer(text):
         yield from _chunk(match.group(), match.start())
 
@@ -90,7 +97,7 @@ def _trimmed(part: str) -> tuple[str, int]:
 
 
 def _kind(token: str) -> AtomKind | None:
-    if len(token) < 2 or token.isdigit():
+    if len(token) < 2 or token.isdigit() or is_unit(token):
         return None
     if _DOMAIN.fullmatch(token):
         return "url"
@@ -123,7 +130,7 @@ def _is_identifier(token: str) -> bool:
     has_digit = any(c.isdigit() for c in token)
     has_letter = any(c.isalpha() for c in token)
     return has_letter and (
-        has_digit or "_" in token.strip("_") or bool(_CAMEL.fullmatch(token)) or bool(_DOTTED.fullmatch(token))
+        has_digit or "_" in token.strip("_") or bool(_CAMEL.fullmatch(token)) or bool(_DOTTED.fullmatch(token) and not _ABBREVIATION.fullmatch(token))
     )
 
 
