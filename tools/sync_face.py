@@ -141,8 +141,7 @@ def _imports(tree: ast.Module, used: set[str]) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             found |= {f"from {node.module} import {alias.name}" for alias in node.names if alias.name in used}
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in used:
-            module = "ricordo.memory"
-            found.add(f"from {module} import {node.targets[0].id}")
+            found.add(f"from ricordo.memory import {node.targets[0].id}")
     return found
 
 

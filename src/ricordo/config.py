@@ -65,10 +65,12 @@ class Policy:
 
     Percentages are of the model's window. `minimum_source_tokens` is what a stretch must hold before a model is
     asked: four headings and a description alone take about half of it. An unanswered tool call stays open until
-    `orphan_after_messages` further messages have come.
+    `orphan_after_messages` further messages have come. References may take `reference_percent` of the window before
+    the oldest are put under a parent summary.
     """
 
     warn_percent: float = 50.0
     critical_percent: float = 80.0
     minimum_source_tokens: int = 100
     orphan_after_messages: int = 24
+    reference_percent: float = 8.0

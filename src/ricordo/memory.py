@@ -13,7 +13,7 @@ from psycopg.rows import tuple_row
 
 from ricordo.config import Policy, Settings, load_settings
 from ricordo.consolidation.consolidator import Consolidator
-from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, NOT_FOUND, Expander, lines_of, parse_id
+from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, NOT_FOUND, Depth, Expander, lines_of, parse_id
 from ricordo.consolidation.offload import largest_section, replace_conversation, replace_section
 from ricordo.consolidation.summarise import Summariser
 from ricordo.consolidation.verify import Verifier
@@ -25,14 +25,11 @@ from ricordo.errors import InvalidInputError
 from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, check_thread_id
 from ricordo.stores.format import conversation_line, originals, quote
 from ricordo.stores.summary import AsyncSummaryMemory
-from ricordo.tokens import count_tools, model_limit
-from ricordo.types import Consolidation, Expansion, Message, Thread, Usage, Verification
+from ricordo.tokens import DEFAULT_MODEL, count_tools, model_limit
+from ricordo.types import Condensation, Consolidation, Expansion, Message, Thread, Usage, Verification
 from ricordo.window.fill import fill, sizes
 from ricordo.window.monitor import monitor_context_window, usage
 from ricordo.window.segments import Window
-
-DEFAULT_MODEL = "gpt-5-mini"
-"""The published default: the model whose window is measured where none is named."""
 
 _BATCH = 200
 
@@ -171,6 +168,14 @@ class AsyncMemory:
             raise InvalidInputError(f"keep_recent_tokens must not be negative: {keep_recent_tokens}")
         return await self._consolidator.thread(check_thread_id(thread_id), keep_recent_tokens)
 
+    async def condense(self, thread_id: str, *, budget: int | None = None) -> Condensation:
+        """Put the oldest references of a thread under parent summaries until they take at most `budget` tokens.
+
+        Without a budget it is the policy's share of the model's window; consolidations do this by themselves. The
+        children leave the window and stay stored. Raises ModelError; parents that were committed before stay.
+        """
+        return await self._consolidator.condense(check_thread_id(thread_id), budget)
+
     async def summarize_context_window(self, content: str | None) -> Consolidation:
         """Summarise a text and store the summary with the exact text, so that it can be expanded.
 
@@ -201,15 +206,17 @@ class AsyncMemory:
         *,
         max_tokens: int = DEFAULT_MAX_TOKENS,
         cursor: str | None = None,
+        depth: Depth | None = None,
     ) -> Expansion:
         """Open a summary again: its text, then its original messages in order, with their timestamps.
 
         The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the
-        best matching messages and their neighbours are shown. A reference may be passed whole
-        ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text that
-        says so. Raises InvalidInputError for a cursor that is not one.
+        best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
+        (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed
+        whole ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text
+        that says so. Raises InvalidInputError for a cursor that is not one.
         """
-        return await self._expander.expand(summary_id, query=query, max_tokens=max_tokens, cursor=cursor)
+        return await self._expander.expand(summary_id, query=query, max_tokens=max_tokens, cursor=cursor, depth=depth)
 
     async def read_summary_by_id(self, summary_id: str) -> str:
         """Return a summary's text, or "(summary not found)"."""
@@ -220,9 +227,10 @@ class AsyncMemory:
     async def read_conversations_by_summary_id(self, summary_id: str) -> str:
         """Return all original messages under a summary in the published text form, whatever their length."""
         uuid = parse_id(summary_id)
+        summary = uuid and await self.summary.find(uuid)
         found: list[Message] = []
-        while uuid:
-            batch = await self.conversational.covered(uuid, from_seq=found[-1].seq + 1 if found else 0)
+        while summary and summary.kind == "thread":
+            batch = await self.conversational.covered(summary, from_seq=found[-1].seq + 1 if found else 0)
             found += batch
             if not batch:
                 break

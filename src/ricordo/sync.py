@@ -8,15 +8,17 @@ from types import TracebackType
 from typing import Any, Self
 
 from ricordo.config import Policy
-from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS
+from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, Depth
 from ricordo.consolidation.summarise import Summariser
 from ricordo.loop import run
-from ricordo.memory import DEFAULT_MODEL, AsyncMemory
+from ricordo.memory import AsyncMemory
 from ricordo.stores.conversational import AsyncConversationalMemory
 from ricordo.stores.summary import AsyncSummaryMemory
+from ricordo.tokens import DEFAULT_MODEL
 from ricordo.types import (
     JSON,
     AppendedMessage,
+    Condensation,
     Consolidation,
     Expansion,
     Message,
@@ -136,6 +138,10 @@ class SummaryMemory:
         """Return the newest summaries that stand in the thread's window, oldest first."""
         return run(self._async.list(thread_id, limit=limit))
 
+    def children(self, id: str) -> tuple[Summary, ...]:
+        """Return the summaries right below a parent, oldest first."""
+        return run(self._async.children(id))
+
     def references(self, thread_id: str, *, limit: int = 100) -> tuple[tuple[str, int], ...]:
         """Return the thread's reference lines with their tokens, newest first."""
         return run(self._async.references(thread_id, limit=limit))
@@ -231,6 +237,14 @@ class Memory:
         """
         return run(self._async.summarize_conversation(thread_id, keep_recent_tokens))
 
+    def condense(self, thread_id: str, *, budget: int | None = None) -> Condensation:
+        """Put the oldest references of a thread under parent summaries until they take at most `budget` tokens.
+
+        Without a budget it is the policy's share of the model's window; consolidations do this by themselves. The
+        children leave the window and stay stored. Raises ModelError; parents that were committed before stay.
+        """
+        return run(self._async.condense(thread_id, budget=budget))
+
     def summarize_context_window(self, content: str | None) -> Consolidation:
         """Summarise a text and store the summary with the exact text, so that it can be expanded.
 
@@ -253,15 +267,17 @@ class Memory:
         *,
         max_tokens: int = DEFAULT_MAX_TOKENS,
         cursor: str | None = None,
+        depth: Depth | None = None,
     ) -> Expansion:
         """Open a summary again: its text, then its original messages in order, with their timestamps.
 
         The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the
-        best matching messages and their neighbours are shown. A reference may be passed whole
+        best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
+        (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed whole
         ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text that
         says so. Raises InvalidInputError for a cursor that is not one.
         """
-        return run(self._async.expand_summary(summary_id, query, max_tokens=max_tokens, cursor=cursor))
+        return run(self._async.expand_summary(summary_id, query, max_tokens=max_tokens, cursor=cursor, depth=depth))
 
     def read_summary_by_id(self, summary_id: str) -> str:
         """Return a summary's text, or "(summary not found)"."""

@@ -158,7 +158,7 @@ class Consolidation:
 
     With status "consolidated" the summary is stored and `num_messages_summarized` messages carry its id; with any
     other status nothing was changed and `detail` says why in a sentence. `model_calls` and `input_tokens` tell what
-    was spent.
+    was spent. `condensed` counts the parent summaries that this added above older ones.
     """
 
     _: KW_ONLY
@@ -174,6 +174,7 @@ class Consolidation:
     input_tokens: int = 0
     dropped_lines: int = 0
     escalations: tuple[str, ...] = ()
+    condensed: int = 0
     detail: str = ""
 
     @property
@@ -183,10 +184,22 @@ class Consolidation:
 
 
 @dataclass(frozen=True, slots=True)
+class Condensation:
+    """The outcome of condensing a thread's references: the ids of the new parents, and what was spent on them."""
+
+    _: KW_ONLY
+    status: Literal["condensed"] | Reason
+    parents: tuple[str, ...] = ()
+    model_calls: int = 0
+    input_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Expansion:
     """A summary opened again: `str()` is the published text, `messages` are the originals of this page in order.
 
-    `cursor` continues where the page ends, None at the end. `source_text` is the original of a free text's page.
+    `cursor` continues where the page ends, None at the end. `source_text` is the original of a free text's page, `children`
+    are the summaries right below a parent.
     `found` is False for a malformed or unknown id; the text then says so kindly.
     """
 
@@ -195,6 +208,7 @@ class Expansion:
     text: str
     summary: Summary | None = None
     messages: tuple[Message, ...] = ()
+    children: tuple[Summary, ...] = ()
     source_text: str | None = None
     cursor: str | None = None
     tokens: int = 0

@@ -150,7 +150,7 @@ def test_the_whole_way_for_people(run: Run, talk: Path) -> None:
     assert "verified: nothing is lost" in run("verify").out
     assert "nothing_to_summarize" in run("consolidate", "talk").out
     for outcome in (run("status", "talk"), run("threads"), run("summaries", "talk")):
-        assert max(map(len, outcome.out.splitlines())) <= 130
+        assert max(map(len, outcome.out.splitlines())) <= 80
 
 
 def test_the_text_option_writes_the_window_and_nothing_else(run: Run, talk: Path) -> None:
@@ -226,7 +226,16 @@ def test_bad_input_is_told_clearly(run: Run, arguments: list[str], status: int, 
     assert (asked.status, asked.out) == (status, "")
     assert asked.error.keys() == {"code", "message", "hint"}
     assert asked.error["code"] == code
-    assert asked.error["hint"]
+
+
+@pytest.mark.parametrize("command", [["threads"], ["db", "url"]])
+def test_a_bad_setting_is_told_by_the_name_of_its_variable(
+    run: Run, command: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RICORDO_POOL_SIZE", "many")
+    asked = run(*command, "--json")
+    assert (asked.status, asked.error["code"]) == (1, "configuration")
+    assert "RICORDO_POOL_SIZE" in asked.error["hint"]
 
 
 def test_importing_again_adds_nothing_and_a_grown_file_adds_what_is_new(
@@ -396,22 +405,23 @@ def _on_a_terminal(arguments: Sequence[str], environment: dict[str, str]) -> str
 def test_ctrl_c_ends_cleanly_with_130(environment: dict[str, str], tmp_path: Path) -> None:
     fifo = tmp_path / "endless.jsonl"
     os.mkfifo(fifo)
-    process = subprocess.Popen(
-        [*COMMAND, "import", fifo], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    with fifo.open("wb", buffering=0) as pipe:
+    command = [*COMMAND, "import", fifo]
+    with (
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        fifo.open("wb", buffering=0) as pipe,
+    ):
         for number in range(300):
             pipe.write(json.dumps({"role": "user", "content": f"{number}"}).encode() + b"\n")
-        _wait_for_messages(environment["RICORDO_DATABASE_URL"], 256)
+        _wait_for_messages(environment["RICORDO_DATABASE_URL"], 256, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
 
 
-def _wait_for_messages(url: str, count: int) -> None:
+def _wait_for_messages(url: str, count: int, writer: subprocess.Popen[bytes]) -> None:
     with Memory.open(url) as memory:
-        while True:
+        while writer.poll() is None:
             thread = memory.conversational.thread("endless")
             if thread and thread.messages >= count:
                 return
@@ -427,14 +437,16 @@ def test_db_runs_the_embedded_server_until_it_is_told_to_stop(open_folder: Path)
         return json.loads(done.stdout)
 
     assert ask("db", "status")["running"] is False
-    process = subprocess.Popen([*COMMAND, "db", "start", "--json"], env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    url = json.loads(process.stdout.readline())["url"]
-    assert ask("db", "url") == {"url": url}
-    assert ask("db", "status")["in_use"] is True
-    assert ask("threads") == []
-    assert ask("db", "stop") == {"stopped": True}
-    assert process.wait(timeout=60) == 0
+    command = [*COMMAND, "db", "start", "--json"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        assert ask("db", "url") == {"url": url}
+        assert ask("db", "status")["in_use"] is True
+        assert ask("threads") == []
+        assert ask("db", "stop") == {"stopped": True}
+        assert json.loads(process.stdout.readline()) == {"running": False}
+        assert process.wait(timeout=60) == 0
     assert ask("db", "status")["running"] is False
     assert ask("db", "stop") == {"stopped": False}
     shutil.rmtree(folder)

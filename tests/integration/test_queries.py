@@ -56,7 +56,7 @@ def test_a_file_that_names_a_query_twice_is_refused(tmp_path: Path, monkeypatch:
     [
         ("newest_live", "conversational_memory_live"),
         ("newest", "conversational_memory_pkey"),
-        ("covered", "conversational_memory_covered"),
+        ("covered", "conversational_memory_pkey"),
         ("get", "conversational_memory_namespace_id_key"),
     ],
 )
@@ -68,7 +68,7 @@ def test_reading_uses_an_index_whatever_the_length_of_the_history(admin_url: str
         "before": 10**6,
         "limit": 50,
         "id": "00000000-0000-4000-8000-000000000000",
-        "summary_id": "00000000-0000-4000-8000-000000000000",
+        "last_seq": 10**5,
         "from_seq": 0,
     }
     with psycopg.connect(admin_url) as connection:

@@ -3,7 +3,7 @@
 A bank holds short conversations and lines that state them truly in other words. A line marks what can be falsified:
 `{f:400 euros~500 euros}` gives the true line with "400 euros" and a false one with "500 euros". `= 1,3 @2 : …` cites
 messages 1 and 3, and cites message 2 instead as a falsehood. `! mixed 5 : …` is false as a whole.
-The held-out bank was written before the code was tuned and was not used to tune it.
+The banks follow one another in time: each was written before the code was measured on it, then kept as a regression.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from pathlib import Path
 
 from ricordo.consolidation.draft import Line
 
-BANKS = ("development", "held_out")
+BANKS = ("development", "validation", "held_out")
 KINDS = {
     "f": "false figure",
     "n": "swapped name",
     "d": "wrong date",
     "t": "altered identifier, path, URL or code",
     "q": "altered quotation",
+    "u": "altered common word",
 }
+OPENING = "swapped name that opens a sentence"
 INVENTED = "invented citation"
 MISPLACED = "wrong citation"
 TRUE = "true"
-_MARK = re.compile(r"\{([fndtq]):([^~{}]+)~([^~{}]+)\}")
+_MARK = re.compile(r"\{([fndtqu]):([^~{}]+)~([^~{}]+)\}")
 _STATEMENT = re.compile(r"= (?P<sources>[\d,]+)(?: @(?P<elsewhere>\d+))? : (?P<text>.+)")
 _FALSE = re.compile(r"! (?P<kind>\w+) (?P<sources>[\d,]+) : (?P<text>.+)")
 _MESSAGE = re.compile(r"(?P<number>\d+) (?P<role>\w+): (?P<text>.+)")
@@ -70,10 +72,15 @@ def _cases(row: str, sources: dict[int, str]) -> Iterator[Case]:
     yield Case(kind=TRUE, line=_line(true, cited), sources=sources)
     for mark in _MARK.finditer(text):
         false_text = _MARK.sub(r"\2", text[: mark.start()]) + mark[3] + _MARK.sub(r"\2", text[mark.end() :])
-        yield Case(kind=KINDS[mark[1]], line=_line(false_text, cited), sources=sources)
+        kind = OPENING if mark[1] == "n" and _opens(text[: mark.start()]) else KINDS[mark[1]]
+        yield Case(kind=kind, line=_line(false_text, cited), sources=sources)
     yield Case(kind=INVENTED, line=_line(true, f"{cited},{len(sources) + 1}"), sources=sources)
     if statement["elsewhere"]:
         yield Case(kind=MISPLACED, line=_line(true, statement["elsewhere"]), sources=sources)
+
+
+def _opens(before: str) -> bool:
+    return not before or before.endswith((": ", ". ", "; "))
 
 
 def _line(text: str, sources: str) -> Line:

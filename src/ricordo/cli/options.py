@@ -39,12 +39,14 @@ class Common:
 
     def settings(self) -> Settings:
         """Return the settings: these options, then the environment."""
+        from ricordo.config import load_settings  # noqa: PLC0415  (pydantic)
+
         given: dict[str, Any] = {
             "database_url": self.database_url,
             "data_dir": self.data_dir,
             "namespace": self.namespace,
         }
-        return ricordo.Settings(**{name: value for name, value in given.items() if value is not None})
+        return load_settings(**{name: value for name, value in given.items() if value is not None})
 
     def url(self) -> str:
         """Return the address of the database, the embedded one's where none is set; starts nothing."""
@@ -96,7 +98,9 @@ def with_common(function: Callable[Concatenate[Common, P], None]) -> Callable[..
     @functools.wraps(function)
     def command(context: typer.Context, *args: Any, **kwargs: Any) -> None:
         own = Common(**{option.name: kwargs.pop(option.name) for option in fields(Common)})
-        function(own.over(context.obj), *args, **kwargs)
+        # What stands before a command's name is left in the context for the command.
+        context.obj = own.over(context.obj)
+        function(context.obj, *args, **kwargs)
 
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     _, *own = inspect.signature(function, eval_str=True).parameters.values()

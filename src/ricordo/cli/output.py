@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
-from ricordo.errors import RicordoError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,13 +64,8 @@ def _plain(value: Any) -> object:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def fail(error: RicordoError, *, as_json: bool) -> None:
-    """Write an error to the standard error stream, as JSON or as a line with its hint."""
-    write_error(error.code, error.message, error.hint, as_json=as_json)
-
-
 def write_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """Write an error by its parts."""
+    """Write an error to the standard error stream, as JSON or as a line with its hint."""
     if as_json:
         typer.echo(json.dumps({"error": {"code": code, "message": message, "hint": hint}}), err=True)
         return

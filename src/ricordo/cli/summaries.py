@@ -31,7 +31,8 @@ def consolidate(
         find_thread(memory, thread)
         with common.working("consolidating"):
             result = memory.summarize_conversation(thread, keep_recent)
-    common.emit(result, lambda: views.consolidation(result, thread))
+        stored = memory.summary.find(result.id or "")
+    common.emit(result, lambda: views.consolidation(result, stored))
 
 
 def summaries(

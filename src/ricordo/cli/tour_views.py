@@ -23,7 +23,7 @@ SHOWN_MESSAGES = 3
 def welcome(namespace: str) -> None:
     """Say what is going to happen."""
     text = Text.assemble(
-        "A conversation that lasts for days outgrows any context window. ricordo condenses what is old,\n"
+        "A conversation that lasts for days outgrows any context window. ricordo condenses what is old, "
         "leaves a reference in the window, and gives every original message back when it is asked for.\n",
         (f"Everything here happens in a namespace of its own, {namespace}. Nothing is deleted.", "bright_black"),
     )
@@ -36,8 +36,8 @@ def tell(chapter: Chapter) -> None:
         case Written():
             _chapter(1, "Remember", _written(chapter), chapter.ok, "the window is measured, every turn")
         case Summarised():
-            body = [views.summary_panel(chapter.result)]
-            _chapter(2, "Condense", body, chapter.ok, "every line names the messages that it rests on")
+            body = [views.summary_panel(chapter.summary)] if chapter.summary else [safe(chapter.result.detail)]
+            _chapter(2, "Condense", body, chapter.ok, "every line names, in brackets, the messages that it rests on")
         case Compared():
             _chapter(3, "The window, before and after", _compared(chapter), chapter.ok, "the same memory in less room")
         case Opened():
@@ -85,17 +85,17 @@ def _compared(chapter: Compared) -> list[RenderableType]:
     return [
         Panel(Group(*views.usage_picture(chapter.before.usage, scale=scale)), title="before", title_align="left"),
         Panel(Group(*views.usage_picture(chapter.after.usage, scale=scale)), title="after", title_align="left"),
-        Text(f"{saved:.0%} of it is free again; both bars have the same scale.", "bold"),
+        Text(f"{saved * 100:.0f} % of it is free again; both bars have the same scale.", "bold"),
     ]
 
 
 def _opened(chapter: Opened) -> list[RenderableType]:
     messages = [message for page in chapter.pages for message in page.messages]
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", style="bright_black")
-    table.add_column(no_wrap=True, style="bright_black")
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(justify="right", style="bright_black", width=2)
+    table.add_column(style="bright_black", width=19)
     table.add_column(width=9)
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for message in messages[:SHOWN_MESSAGES]:
         _add(table, message)
     table.add_row("…", "", "", Text(f"{len(messages) - 2 * SHOWN_MESSAGES} more", "bright_black"))

@@ -9,7 +9,6 @@ from itertools import groupby
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -17,8 +16,9 @@ from rich.text import Text
 from ricordo.cli import bars
 from ricordo.cli.output import clean, silence
 from ricordo.config import Policy
+from ricordo.consolidation.draft import EMPTY_SECTION, HEADINGS
 from ricordo.importers import ImportReport
-from ricordo.types import Consolidation, Expansion, Summary, Thread, Usage, UsageStatus, Verification
+from ricordo.types import Consolidation, Expansion, Summary, SummaryLine, Thread, Usage, UsageStatus, Verification
 from ricordo.window.segments import Item, Window
 
 STATUS_COLOURS: dict[UsageStatus, str] = {"ok": "green", "warning": "yellow", "critical": "red"}
@@ -96,7 +96,7 @@ def threads(found: Sequence[Thread], namespace: str) -> None:
     if not found:
         show(safe(f"no threads in the namespace {namespace!r} yet; `ricordo import FILE` brings some in"))
         return
-    table = _table("thread", "messages", "live", "live tokens", "summaries", "last change")
+    table = _table("thread", "messages", "live", "tokens", "summaries", "last change")
     for thread in found:
         counts = (thread.messages, thread.live_messages, thread.live_tokens, thread.summaries)
         table.add_row(safe(thread.thread_id), *map(number, counts), when(thread.updated_at)[:16])
@@ -116,7 +116,7 @@ def status(thread: Thread, usage: Usage) -> None:
     covered = thread.messages - thread.live_messages
     line = (
         f"{plural(thread.messages, 'message')}: {number(thread.live_messages)} live, {number(covered)} covered by "
-        f"{plural(thread.summaries, 'summary')}; last change {when(thread.updated_at)}"
+        f"{plural(thread.summaries, 'summary')}"
     )
     show(_framed(thread.thread_id, *usage_picture(usage, by_status=True), Text(line, "bright_black")))
 
@@ -163,10 +163,10 @@ def usage_picture(usage: Usage, *, by_status: bool = False, scale: int = 0) -> l
     policy = Policy()
     marks = {policy.warn_percent: "warning ", policy.critical_percent: "critical ", 100.0: "full"}
     under = [] if scale else [bars.ruler(marks, width)]
-    return [figure, bar, *under, _segments(screen, usage, width)]
+    return [figure, bar, *under, _segments(screen, usage, width, scale)]
 
 
-def _segments(screen: Console, usage: Usage, width: int) -> Table:
+def _segments(screen: Console, usage: Usage, width: int, scale: int) -> Table:
     """Return a row a segment, with its share of the tokens that are used."""
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "right"):
@@ -174,8 +174,8 @@ def _segments(screen: Console, usage: Usage, width: int) -> Table:
     for index, (name, tokens) in enumerate(usage.segments.items()):
         if not tokens:
             continue
-        count = bars.cells([tokens], usage.tokens, max(width - 44, 10))[0]
-        share = f"{tokens / usage.tokens:.0%}"
+        count = bars.cells([tokens], scale or usage.tokens, max(width - 44, 10))[0]
+        share = f"{tokens / usage.tokens * 100:.0f} %"
         colour = bars.COLOURS[index % len(bars.COLOURS)]
         table.add_row(Text(name, colour), Text(bars.shade(screen, index) * count, colour), number(tokens), share)
     return table
@@ -185,26 +185,32 @@ def _framed(title: str, *lines: RenderableType) -> Panel:
     return Panel(Group(*lines), title=safe(title, "bold"), title_align="left", border_style="bright_black")
 
 
-def consolidation(result: Consolidation, thread_id: str) -> None:
+def consolidation(result: Consolidation, summary: Summary | None) -> None:
     """Show a new summary, or why there is none."""
-    if result.id is None:
+    if summary is None:
         show(Text.assemble((result.status, "bold yellow"), safe(f": {result.detail}" if result.detail else "")))
         return
-    show(summary_panel(result))
+    show(summary_panel(summary))
     saved = f"{plural(result.num_messages_summarized, 'message')}, {number(result.source_tokens)} tokens"
     show(f"{saved} are now one reference to a summary of {number(result.tokens)} tokens; every original is kept.")
-    show(Text(f"next: ricordo expand {result.id}", "bright_black"))
+    show(Text(f"next: ricordo expand {summary.id}", "bright_black"))
 
 
-def summary_panel(result: Consolidation) -> Panel:
-    """Return a summary with its headings, under its description."""
-    body = Text("\n").join(
-        safe(line, "bold cyan" if line.startswith("### ") else "") for line in result.summary.splitlines()
-    )
-    how = f"{result.model or 'without a model'} · {plural(result.model_calls, 'model call')}"
-    return Panel(
-        body, title=safe(result.description, "bold"), title_align="left", subtitle=safe(how), subtitle_align="right"
-    )
+def summary_panel(summary: Summary) -> Panel:
+    """Return a summary under its headings, each line with the places of the messages that it rests on."""
+    lines = [safe(summary.description, "bold")]
+    for section, heading in HEADINGS.items():
+        items = [item for item in summary.items if item.section == section and item.check != "dropped"]
+        lines += [Text(), Text(heading, "bold cyan"), *(map(_cited, items) if items else [Text(EMPTY_SECTION)])]
+    cost = f"{summary.model}, {number(summary.source_tokens)} tokens as {number(summary.tokens)}"
+    return Panel(Group(*lines), title="summary", title_align="left", subtitle=safe(cost), subtitle_align="right")
+
+
+def _cited(item: SummaryLine) -> Text:
+    line = Text("- ").append_text(safe(item.text))
+    if item.status == "open":
+        line.append(" (open)", "yellow")
+    return line.append(f"  [{', '.join(map(str, item.sources))}]", "bright_black")
 
 
 def summaries(found: Sequence[Summary]) -> None:
@@ -212,15 +218,10 @@ def summaries(found: Sequence[Summary]) -> None:
     if not found:
         show("no summaries yet; `ricordo consolidate THREAD` makes one")
     for summary in found:
-        places = f"places {summary.first_seq} to {summary.last_seq}"
-        figures = (
-            f"{plural(summary.message_count, 'message')} ({places}), {number(summary.source_tokens)} tokens "
-            f"as {number(summary.tokens)}, by {summary.model}, {when(summary.created_at)}"
-        )
-        console().print(
-            Text.assemble((f"[Summary ID: {summary.id}] ", "cyan"), safe(summary.description)), soft_wrap=True
-        )
-        show(Padding(safe(figures, "bright_black"), (0, 0, 0, 2)))
+        show(Text.assemble((f"[Summary ID: {summary.id}] ", "cyan"), safe(summary.description)))
+        places = f"{plural(summary.message_count, 'message')} ({summary.first_seq} to {summary.last_seq})"
+        tokens = f"{number(summary.source_tokens)} tokens as {number(summary.tokens)}"
+        show(safe(f"  {places}, {tokens}, {summary.model}, {when(summary.created_at)}", "bright_black"))
 
 
 def expansion(found: Expansion) -> None:

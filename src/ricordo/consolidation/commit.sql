@@ -36,10 +36,10 @@ WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS 
     AND seq = ANY(%(seqs)s::bigint[])
 
 -- name: settle
--- Move the marked messages from live to covered in the thread's counters and end the lease.
+-- Move the marked messages from live to covered in the thread's counters.
 UPDATE ricordo.thread
 SET live_messages = live_messages - %(count)s, live_tokens = live_tokens - %(tokens)s,
     covered_messages = covered_messages + %(count)s, summaries = summaries + 1,
     summary_tokens = summary_tokens + %(reference_tokens)s,
-    observed_tokens = NULL, observed_estimate = NULL, lease_token = NULL, lease_until = NULL, updated_at = now()
+    observed_tokens = NULL, observed_estimate = NULL, updated_at = now()
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s

@@ -11,15 +11,17 @@ from uuid import uuid4
 from ricordo.config import Policy, Settings
 from ricordo.consolidation.commit import Ledger, SourceRow, source_digest
 from ricordo.consolidation.compose import Composer, Composition
+from ricordo.consolidation.condense import Condenser
 from ricordo.consolidation.lease import Lease, lease
 from ricordo.consolidation.plan import Plan, Refusal, plan
 from ricordo.consolidation.source import SourceMessage
 from ricordo.consolidation.summarise import PROMPT_VERSION, Summariser
 from ricordo.database.pool import Database
+from ricordo.errors import ModelError
 from ricordo.messages import encode, searchable
 from ricordo.stores.summary import AsyncSummaryMemory, encode_items
 from ricordo.tokens import count
-from ricordo.types import Consolidation, Reason, SummaryLine
+from ricordo.types import Condensation, Consolidation, Reason, SummaryLine
 
 
 class Consolidator:
@@ -41,6 +43,7 @@ class Consolidator:
         self._policy = policy
         self._ledger = Ledger(database, summaries)
         self._composer = Composer(settings, model)
+        self._condenser = Condenser(database, summaries, self._composer)
 
     async def close(self) -> None:
         """Close the connections to the model server."""
@@ -58,7 +61,32 @@ class Consolidator:
             decision = await self._plan(thread_id, keep_recent_tokens)
             if isinstance(decision, Refusal):
                 return _nothing(decision.reason, decision.detail)
-            return await self._consolidate(held, decision)
+            result = await self._consolidate(held, decision)
+            return await self._then_condense(held, result) if result.id else result
+
+    async def condense(self, thread_id: str, budget: int | None) -> Condensation:
+        """Put the oldest references of a thread under parents; see `Memory.condense`."""
+        limit = await self._condenser.excess(thread_id, self._policy, budget)
+        if limit is None:
+            return Condensation(status="below_threshold")
+        async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
+            return await self._condenser.condense(held, limit) if held else Condensation(status="busy")
+
+    async def _then_condense(self, held: Lease, result: Consolidation) -> Consolidation:
+        budget = await self._condenser.excess(held.thread_id, self._policy)
+        if budget is None:
+            return result
+        try:
+            condensed = await self._condenser.condense(held, budget)
+        except ModelError as error:
+            # The consolidation stands; the references are condensed after the next one.
+            return replace(result, detail=f"the references could not be condensed: {error.message}")
+        return replace(
+            result,
+            condensed=len(condensed.parents),
+            model_calls=result.model_calls + condensed.model_calls,
+            input_tokens=result.input_tokens + condensed.input_tokens,
+        )
 
     async def _plan(self, thread_id: str, keep_recent_tokens: int) -> Plan | Refusal:
         facts = await self._ledger.facts(thread_id)
@@ -76,6 +104,7 @@ class Consolidator:
         summary = _summary(composition, [row.seq for row in rows]) | {
             "thread_id": held.thread_id,
             "kind": "thread",
+            "level": 0,
             "first_seq": decision.first_seq,
             "last_seq": decision.last_seq,
             "message_count": len(rows),
@@ -99,6 +128,7 @@ class Consolidator:
         summary = _summary(composition, None) | {
             "thread_id": None,
             "kind": "text",
+            "level": 0,
             "first_seq": None,
             "last_seq": None,
             "message_count": 0,

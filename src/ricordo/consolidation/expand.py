@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
 
 from ricordo.database.pool import Database
 from ricordo.database.queries import load
 from ricordo.errors import InvalidInputError
-from ricordo.messages import searchable
+from ricordo.messages import cut_positions, parse, searchable
 from ricordo.stores.conversational import AsyncConversationalMemory, check_id, check_limit, to_message
-from ricordo.stores.format import NO_RESULT, conversation_line, originals, quote
+from ricordo.stores.format import NO_RESULT, block, conversation_line, originals, quote
 from ricordo.stores.summary import AsyncSummaryMemory
-from ricordo.tokens import count
+from ricordo.tokens import count, truncate
 from ricordo.types import Expansion, Message, Summary
 
 _SQL = load("ricordo.consolidation", "expand.sql")
@@ -27,6 +29,9 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CURSOR = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
 _MINIMUM_PART = 32
 _BATCH = 256
+
+Depth: TypeAlias = Literal["children", "originals"]
+"""What an expansion of a parent shows: the summaries right below it, or all messages under it."""
 
 
 def parse_id(text: str) -> str | None:
@@ -72,24 +77,34 @@ class _PageBuilder:
         self._left = budget
         self._shown: dict[int, tuple[str, Message]] = {}
 
-    def add(self, message: Message, offset: int) -> int | None:
-        """Add a message from a character on; return None, or the character where the next page takes it up.
+    def add(self, group: Sequence[Message], offset: int = 0) -> _Place | None:
+        """Add messages that belong together, the first from a character on; return where the next page begins.
 
-        A message that does not fit begins the next page. Only the first of a page is cut, when it is larger than
-        a whole page.
+        A group that does not fit begins the next page. Only one that is larger than a whole page is divided: between
+        its messages, and within the first where that alone is larger.
         """
-        line = conversation_line(message)[offset:]
-        cost = count(line) + 1
-        if cost > self._left:
-            if self._shown:
-                return offset
-            line = _prefix(line, self._left)
-            self._shown[message.seq] = (line, message)
-            self._left = 0
-            return offset + len(line)
+        lines = [conversation_line(message) for message in group]
+        lines[0] = lines[0][offset:]
+        costs = [count(line) + 1 for line in lines]
+        if sum(costs) > self._left and self._shown:
+            return _Place(group[0].seq, offset)
+        for message, line, cost in zip(group, lines, costs, strict=True):
+            start = offset if message is group[0] else 0
+            if cost > self._left:
+                return self._cut(message, line, start)
+            self._show(message, line, cost)
+        return None
+
+    def _cut(self, message: Message, line: str, start: int) -> _Place:
+        if self._shown:
+            return _Place(message.seq, start)
+        part = truncate(line, self._left) or line[:1]
+        self._show(message, part, self._left)
+        return _Place(message.seq, start + len(part))
+
+    def _show(self, message: Message, line: str, cost: int) -> None:
         self._shown[message.seq] = (line, message)
         self._left -= cost
-        return None
 
     def build(self, next: _Place | None) -> _Page:
         """Return the page, its messages in order."""
@@ -108,62 +123,99 @@ class Expander:
         self._conversational = conversational
         self._summaries = summaries
 
-    async def expand(self, id: str, *, query: str | None, max_tokens: int, cursor: str | None) -> Expansion:
-        """Return a page of the summary's originals, in order; see `Memory.expand_summary`."""
+    async def expand(
+        self, id: str, *, query: str | None, max_tokens: int, cursor: str | None, depth: Depth | None
+    ) -> Expansion:
+        """Return a page of the summary's children or originals, in order; see `Memory.expand_summary`."""
         check_limit(max_tokens, "max_tokens")
         place = _Place.parse(cursor)
         uuid = parse_id(id)
         summary = uuid and await self._summaries.find(uuid)
         if not summary:
             return _not_found(id)
-        head = f"## Summary Context\n{summary.content}\n\n" if cursor is None else "## Summary Context (continued)\n\n"
-        budget = max(max_tokens - count(head), _MINIMUM_PART)
+        head = _head(summary, max_tokens) if cursor is None else "## Summary Context (continued)\n\n"
+        budget = max(max_tokens - count(head) - _frame(summary.id), _MINIMUM_PART)
         if summary.kind == "text":
-            return self._text(summary, await self._summaries.source_text(summary.id), head, place, budget)
+            return _text(summary, await self._summaries.source_text(summary.id), head, place, budget)
         if query is not None:
             return _expansion(summary, head, await self._matching(summary, query, budget))
+        if summary.level and depth != "originals":
+            return _children(summary, head, await self._summaries.children(summary.id))
         return _expansion(summary, head, await self._page(summary, place, budget))
 
     async def _page(self, summary: Summary, place: _Place, budget: int) -> _Page:
         page = _PageBuilder(budget)
         while True:
-            batch = await self._conversational.covered(summary.id, from_seq=place.seq, limit=_BATCH)
-            for message in batch:
-                rest = page.add(message, place.offset if message.seq == place.seq else 0)
-                if rest is not None:
-                    return page.build(_Place(message.seq, rest))
-                place = _Place(message.seq + 1, 0)
+            batch = await self._conversational.covered(summary, from_seq=place.seq, limit=_BATCH)
+            for group in _groups(batch):
+                stop = page.add(group, place.offset if group[0].seq == place.seq else 0)
+                if stop is not None:
+                    return page.build(stop)
+                place = _Place(group[-1].seq + 1, 0)
             if len(batch) < _BATCH:
                 return page.build(None)
 
     async def _matching(self, summary: Summary, query: str, budget: int) -> _Page:
         """Return the best matching messages with their neighbours, in order, as far as the budget goes."""
-        params = {"namespace": self._database.namespace, "summary_id": summary.id, "query": searchable(query)}
+        params = {
+            "namespace": self._database.namespace,
+            "thread_id": summary.thread_id,
+            "first_seq": summary.first_seq,
+            "last_seq": summary.last_seq,
+            "query": searchable(query),
+        }
         page = _PageBuilder(budget)
         next: _Place | None = None
         for row in await self._database.fetch(_SQL["matching"], params):
-            message = to_message(row[:-1])
-            if rest := page.add(message, 0):
-                next = _Place(message.seq, rest)
+            stop = page.add([to_message(row[:-1])])
+            if stop and stop.offset:
+                next = stop
         return page.build(next)
 
-    def _text(self, summary: Summary, text: str, head: str, place: _Place, budget: int) -> Expansion:
-        part = _prefix(text[place.offset :], budget)
-        end = place.offset + len(part)
-        cursor = str(_Place(0, end)) if end < len(text) else None
-        body = f"{head}ORIGINAL TEXT:\n{quote(part)}{_more(summary.id, cursor)}"
-        return Expansion(found=True, text=body, summary=summary, source_text=part, cursor=cursor, tokens=count(body))
+
+def _groups(batch: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """Yield messages that may stand on different pages: a tool call and its results stay together."""
+    allowed = cut_positions([parse(message.message) for message in batch])
+    start = 0
+    for position in range(1, len(batch) + 1):
+        if allowed[position]:
+            yield batch[start:position]
+            start = position
 
 
-def _prefix(text: str, budget: int) -> str:
-    """Return the longest beginning of the text that has at most `budget` tokens, found by bisection."""
-    if count(text) <= budget:
-        return text
-    low, high = 1, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(text[:middle]) <= budget else (low, middle - 1)
-    return text[:low]
+def _head(summary: Summary, max_tokens: int) -> str:
+    """Return the summary's text; where it would take more than half of the page, its beginning and how to get more."""
+    content = summary.content
+    if count(content) > max_tokens // 2:
+        shown = truncate(content, max_tokens // 2).rpartition("\n")[0]
+        content = f'{shown}\n(the summary goes on: expand_summary("{summary.id}", max_tokens={summary.tokens * 3}))'
+    return f"## Summary Context\n{content}\n\n"
+
+
+@cache
+def _frame_tokens() -> int:
+    return count(originals("")) + 1
+
+
+def _frame(id: str) -> int:
+    """Return the tokens that a page needs beside its messages."""
+    return _frame_tokens() + count(_more(id, str(_Place(10**9, 10**9))))
+
+
+def _children(summary: Summary, head: str, children: Sequence[Summary]) -> Expansion:
+    """Return the summaries under a parent; each opens in turn, and `depth="originals"` passes them over."""
+    listed = "\n".join(["CHILD SUMMARIES:", *(child.reference for child in children)])
+    hint = f'(originals: expand_summary("{summary.id}", depth="originals"))'
+    body = f"{head}{block('summary', listed)}\n{hint}"
+    return Expansion(found=True, text=body, summary=summary, children=tuple(children), tokens=count(body))
+
+
+def _text(summary: Summary, text: str, head: str, place: _Place, budget: int) -> Expansion:
+    part = truncate(text[place.offset :], budget)
+    end = place.offset + len(part)
+    cursor = str(_Place(0, end)) if end < len(text) else None
+    body = f"{head}ORIGINAL TEXT:\n{quote(part)}{_more(summary.id, cursor)}"
+    return Expansion(found=True, text=body, summary=summary, source_text=part, cursor=cursor, tokens=count(body))
 
 
 def _more(id: str, cursor: str | None) -> str:

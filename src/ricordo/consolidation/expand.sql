@@ -6,7 +6,8 @@ WITH query AS (
 ), covered AS (
     SELECT *, row_number() OVER (ORDER BY seq) AS place
     FROM ricordo.conversational_memory
-    WHERE namespace = %(namespace)s AND summary_id = %(summary_id)s::uuid
+    WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq BETWEEN %(first_seq)s AND %(last_seq)s
+        AND summary_id IS NOT NULL
 ), matching AS (
     SELECT place, ts_rank(to_tsvector('simple', left(content, 100000)), words) AS rank
     FROM covered, query

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ricordo.consolidation.atoms import Atom, AtomIndex, atoms
-from ricordo.consolidation.atoms.names import openings
+from ricordo.consolidation.atoms.atom import Atom
+from ricordo.consolidation.atoms.index import AtomIndex
+from ricordo.consolidation.atoms.scan import Reading, read
 from ricordo.consolidation.draft import Line
-from ricordo.consolidation.pairing import Tie, contradictions, stating, ties, words
+from ricordo.consolidation.pairing import Tie, contradictions, owner_words, stating, ties, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,55 +39,59 @@ def check(lines: Sequence[Line], sources: Mapping[int, str]) -> tuple[Checked, .
     return tuple(Checked(line, tuple(grounding.faults(line))) for line in lines)
 
 
+class _Source:
+    """One message, read once."""
+
+    def __init__(self, text: str) -> None:
+        reading = read(text)
+        self.index = AtomIndex.of(reading)
+        self.ties = ties(reading)
+
+
 class _Grounding:
-    """The messages of one summary, each read once and only when a line cites it."""
+    """The messages of one summary, each read only when a line cites it."""
 
     def __init__(self, sources: Mapping[int, str]) -> None:
-        self._sources = sources
-        self._indexes: dict[int, AtomIndex] = {}
-        self._ties: dict[int, tuple[Tie, ...]] = {}
+        self._texts = sources
+        self._sources: dict[int, _Source] = {}
 
     def faults(self, line: Line) -> Iterator[str]:
-        unknown = [number for number in line.sources if number not in self._sources]
-        yield from (f"unknown_source: {number}" for number in unknown)
-        known = [number for number in dict.fromkeys(line.sources) if number in self._sources]
-        if not line.sources:
+        numbers = dict.fromkeys(line.sources)
+        yield from (f"unknown_source: {number}" for number in numbers if number not in self._texts)
+        cited = [self._source(number) for number in numbers if number in self._texts]
+        if not numbers:
             yield "no_source: the line cites no message"
-        if known:
-            cited = AtomIndex.union(self._index(number) for number in known)
-            absent = [f'not_in_source: "{atom.text}"' for atom in atoms(line.text) if not cited.contains(atom)]
-            absent += [f'not_in_source: "{name.text}"' for name in self._replaced(line.text, known, cited)]
-            yield from dict.fromkeys(absent) or self._mixed(line.text, known)
+        if cited:
+            yield from dict.fromkeys(_faults(read(line.text), cited))
 
-    def _replaced(self, text: str, known: list[int], cited: AtomIndex) -> Iterator[Atom]:
-        """Yield opening words that stand where the source has a similar name, or another name before the same figure."""
-        labelled = {tie.value.start: tie for tie in ties(text)}
-        for word in openings(text):
-            if cited.contains(word):
-                continue
-            tie = labelled.get(word.end + 1)
-            if cited.resembled(word) or (tie and self._label_differs(tie, text, known)):
-                yield word
+    def _source(self, number: int) -> _Source:
+        if number not in self._sources:
+            self._sources[number] = _Source(self._texts[number])
+        return self._sources[number]
 
-    def _label_differs(self, tie: Tie, text: str, known: list[int]) -> bool:
-        same = stating(tie.value, self._cited_ties(known))
-        return bool(same) and all(other.label and words(text).isdisjoint(words(other.label)) for other in same)
 
-    def _mixed(self, text: str, known: list[int]) -> Iterator[str]:
-        stated = ties(text)
-        if any(tie.owners for tie in stated):
-            for tie, owner in contradictions(stated, self._cited_ties(known), text):
-                yield f'mixed: "{tie.value.text}" belongs to "{owner}", not to "{tie.owners[0]}"'
+def _faults(line: Reading, cited: Sequence[_Source]) -> list[str]:
+    """Return what the cited messages do not state; where they state every atom, what they state of something else."""
+    index = AtomIndex.union(source.index for source in cited)
+    stated = [tie for source in cited for tie in source.ties]
+    absent = [atom for atom in line.atoms if not index.contains(atom)]
+    absent += [
+        word for word in line.openings if not index.contains(word) and _stands_for_name(word, line, index, stated)
+    ]
+    if absent:
+        return [f'not_in_source: "{atom.text}"' for atom in sorted(absent, key=lambda atom: atom.start)]
+    mixed = contradictions(ties(line, owner_words(stated)), stated, line.text)
+    return [f'mixed: "{tie.value.text}" belongs to "{owner}", not to "{tie.owners[0]}"' for tie, owner in mixed]
 
-    def _cited_ties(self, known: list[int]) -> list[Tie]:
-        return [tie for number in known for tie in self._ties_of(number)]
 
-    def _ties_of(self, number: int) -> tuple[Tie, ...]:
-        if number not in self._ties:
-            self._ties[number] = ties(self._sources[number])
-        return self._ties[number]
-
-    def _index(self, number: int) -> AtomIndex:
-        if number not in self._indexes:
-            self._indexes[number] = AtomIndex([self._sources[number]])
-        return self._indexes[number]
+def _stands_for_name(word: Atom, line: Reading, index: AtomIndex, stated: Sequence[Tie]) -> bool:
+    """Whether an opening word that the source lacks is a name: like one of its names, or in the place of one."""
+    if index.resembled(word):
+        return True
+    following = next((atom for atom in line.atoms if atom.start == word.end + 1), None)
+    if following is None:
+        return False
+    if following.kind == "name":
+        return index.is_surname(following.key.split(" ")[0])
+    same = stating(following, stated) if following.kind in ("number", "date") else []
+    return bool(same) and all(tie.label and words(line.text).isdisjoint(words(tie.label)) for tie in same)

@@ -12,25 +12,30 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ricordo.consolidation.atoms import Atom, atoms
-from ricordo.consolidation.atoms.atom import plain
-from ricordo.consolidation.atoms.index import agree, comparable
+from ricordo.consolidation.atoms.atom import Atom, plain
+from ricordo.consolidation.atoms.compare import agree, comparable
+from ricordo.consolidation.atoms.scan import Reading
 
 _HOLDERS = frozenset({"name", "identifier"})
 _VALUES = frozenset({"number", "date"})
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w-]*) \Z")
 LONGEST_LABEL = 40
 _SENTENCE = re.compile(r"[.!?](?=\s)|[;\n:](?=\s)")
+_HEADER = re.compile(r"(?:\[[^\]\n]{1,40}\]\s?){1,3}")
+"""The time and role before a message: they tie nothing."""
+
 _CLAUSE = re.compile(r",\s|\s(?:and|but|while|whereas|or|e|ed|ma|mentre|o)\s")
 _STRUCTURE = re.compile(r"[{}|\t<>=]|respectively|rispettivamente", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"\b(?:(?-i:I)|he|she|they|we|you|his|her|their|him|them|io|lui|lei|loro|noi|voi|suo|sua)\b", re.IGNORECASE
+    r"\b(?:he|she|they|we|you|his|her|their|him|them|io|lui|lei|loro|noi|voi|suo|sua)\b"
+    r"|\b(?-i:I)(?=['’]| (?:am|was|have|had|will|would|can|paid|pay|need|want|put|owe|get|got|took|spent)\b)",
+    re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A figure or date, the names that it belongs to (none where that is not told), and the capitalised word before it."""
+    """A figure or date, the names that own it (none where that is not told), and the capitalised word before it."""
 
     value: Atom
     owners: tuple[str, ...]
@@ -51,10 +56,15 @@ class _Clause:
 class _Found:
     """The atoms of a text that can own or be owned, for looking up by position."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._atoms = [atom for atom in atoms(text) if atom.kind in _HOLDERS | _VALUES]
+    def __init__(self, reading: Reading, known: frozenset[str]) -> None:
+        self.text = reading.text
+        told = (atom for atom in reading.atoms if atom.kind in _HOLDERS | _VALUES)
+        opening = (word for word in reading.openings if word.key in known or self._is_listed(word))
+        self._atoms = sorted([*told, *opening], key=lambda atom: atom.start)
         self._starts = [atom.start for atom in self._atoms]
+
+    def _is_listed(self, word: Atom) -> bool:
+        return self.text[max(0, word.start - 2) : word.start] in (": ", "; ")
 
     def spans(self, mark: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the stretches between marks that do not fall inside an atom."""
@@ -75,21 +85,31 @@ class _Found:
         )
 
 
-def ties(text: str) -> tuple[Tie, ...]:
-    """Return the figures and dates of a text in order, each with the names that own it."""
-    found = _Found(text)
-    return tuple(tie for start, end in found.spans(_SENTENCE, 0, len(text)) for tie in _sentence(found, start, end))
+def ties(reading: Reading, known: frozenset[str] = frozenset()) -> tuple[Tie, ...]:
+    """Return the figures and dates of a text in order, each with the names that own it.
+
+    A word that opens a sentence is a name where it is among the `known` ones, or opens a list after ":" or ";".
+    """
+    found = _Found(reading, known)
+    header = _HEADER.match(reading.text)
+    start = header.end() if header else 0
+    return tuple(
+        tie for first, last in found.spans(_SENTENCE, start, len(reading.text)) for tie in _sentence(found, first, last)
+    )
 
 
 def contradictions(line: Sequence[Tie], sources: Sequence[Tie], mentioned: str) -> Iterator[tuple[Tie, str]]:
     """Yield the ties of a line that the source contradicts, each with the name that the source gives its value to.
 
-    `mentioned` is the line's text: a name that stands in it anywhere is not another.
+    `mentioned` is the line's text: a name that stands in it is not another, unless the line ties it to its own value.
     """
-    said = words(mentioned)
     for tie in line:
-        same = stating(tie.value, sources)
-        if same and tie.owners and _given_elsewhere(same, said) and _has_another(tie, sources):
+        busy = owner_words(other for other in line if other is not tie and comparable(tie.value, other.value))
+        said = words(mentioned) - (busy - owner_words([tie]))
+        same, others = stating(tie.value, sources), _others(tie, sources)
+        common = owner_words(same) & owner_words(others)
+        telling = (owner_words([tie]) - common) & owner_words(others)
+        if same and telling and all(_given_elsewhere(other, said, common) for other in same):
             yield tie, same[0].owners[0]
 
 
@@ -103,22 +123,27 @@ def words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", plain(text)))
 
 
-def _given_elsewhere(same: Iterable[Tie], said: frozenset[str]) -> bool:
-    return all(tie.owners and said.isdisjoint(_owner_words(tie)) for tie in same)
+def _given_elsewhere(tie: Tie, said: frozenset[str], common: frozenset[str]) -> bool:
+    """Whether a tie has an owner, other than what owns everything, and the line mentions none of them."""
+    owners = owner_words([tie]) - common
+    return bool(owners) and said.isdisjoint(owners)
 
 
-def _has_another(tie: Tie, sources: Iterable[Tie]) -> bool:
-    """Whether the source gives a name of the tie another value of the same sort."""
-    return any(
-        not _owner_words(tie).isdisjoint(_owner_words(other))
-        and comparable(tie.value, other.value)
-        and not agree(tie.value, other.value)
+def _others(tie: Tie, sources: Iterable[Tie]) -> list[Tie]:
+    """Return the ties of another value of the same sort to a name of the given tie."""
+    owners = owner_words([tie])
+    return [
+        other
         for other in sources
-    )
+        if comparable(tie.value, other.value)
+        and not agree(tie.value, other.value)
+        and not owners.isdisjoint(owner_words([other]))
+    ]
 
 
-def _owner_words(tie: Tie) -> frozenset[str]:
-    return frozenset(word for owner in tie.owners for word in words(owner))
+def owner_words(sources: Iterable[Tie]) -> frozenset[str]:
+    """Return the words of all names that own something."""
+    return frozenset(word for tie in sources for owner in tie.owners for word in words(owner))
 
 
 def _sentence(found: _Found, start: int, end: int) -> Iterator[Tie]:

@@ -69,7 +69,14 @@ class Verifier:
             leaves = await transaction.fetch(_SQL["verify_leaves"], params)
             strays = await transaction.fetch(_SQL["verify_strays"], params)
             changed = await transaction.fetch(_SQL["verify_changed"], params)
-            faults = [*_leaf_faults(thread_id, leaves), *_row_faults(thread_id, strays, changed)]
+            parents = await transaction.fetch(_SQL["verify_parents"], params)
+            siblings = await transaction.fetch(_SQL["verify_siblings"], params)
+            adopted = await transaction.fetch(_SQL["verify_adopted"], params)
+            faults = [
+                *_leaf_faults(thread_id, leaves),
+                *_row_faults(thread_id, strays, changed),
+                *_tree_faults(thread_id, parents, siblings, adopted),
+            ]
             for leaf in leaves:
                 faults += await self._misplaced(transaction, thread_id, leaf)
         if counters is None:
@@ -129,7 +136,6 @@ def _counter_faults(thread_id: str, row: Row) -> Iterator[Fault]:
 
 
 def _leaf_faults(thread_id: str, leaves: list[Row]) -> Iterator[Fault]:
-    reached = 0
     for id, first, last, count, tokens, digest, rows_first, rows_last, rows_count, rows_tokens, rows_digest in leaves:
         for name, claimed, actual in (
             ("range", (first, last), (rows_first, rows_last)),
@@ -142,10 +148,31 @@ def _leaf_faults(thread_id: str, leaves: list[Row]) -> Iterator[Fault]:
         if bytes(digest) != bytes(rows_digest or b""):
             detail = "the messages are not those that were summarised"
             yield Fault(code="digest", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
-        if first <= reached:
-            detail = f"the range begins at {first}, inside another summary's, which ends at {reached}"
-            yield Fault(code="overlap", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
-        reached = max(reached, last)
+
+
+def _tree_faults(thread_id: str, parents: list[Row], siblings: list[Row], adopted: list[Row]) -> Iterator[Fault]:
+    for id, first, last, *row in parents:
+        count, tokens, level, digest, c_first, c_last, c_count, c_tokens, c_level, c_digest = row
+        for name, claimed, actual in (
+            ("range", (first, last), (c_first, c_last)),
+            ("count", count, c_count),
+            ("tokens", tokens, c_tokens),
+        ):
+            if claimed != actual:
+                detail = f"the parent summary says {claimed}, its children say {actual}"
+                yield Fault(code=name, detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
+        if c_level is None or c_level >= level:
+            detail = f"a summary of level {level} has children of level {c_level}"
+            yield Fault(code="level", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
+        if bytes(digest) != bytes(c_digest or b""):
+            detail = "the children are not those that were condensed"
+            yield Fault(code="digest", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
+    for id, first, last, reached in siblings:
+        detail = f"the range begins at {first}, inside another summary's, which ends at {reached}"
+        yield Fault(code="overlap", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
+    for id, first, last in adopted:
+        detail = "the parent is missing, of another thread, or not above"
+        yield Fault(code="parent", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
 
 
 def _row_faults(thread_id: str, strays: list[Row], changed: list[Row]) -> Iterator[Fault]:

@@ -81,3 +81,43 @@ LEFT JOIN ricordo.conversational_memory AS c
 WHERE c.seq IS NULL
     OR (c.summary_id IS DISTINCT FROM %(summary_id)s::uuid AND NOT c.pinned AND c.role NOT IN ('system', 'developer'))
 ORDER BY place LIMIT 1000
+
+-- name: verify_parents
+-- Each parent summary of a thread beside what its children say: ranges, numbers, levels and digest.
+SELECT s.id::text, s.first_seq, s.last_seq, s.message_count, s.source_tokens, s.level, s.source_digest,
+    c.first_seq, c.last_seq, c.message_count, c.source_tokens, c.level, c.digest
+FROM ricordo.summary_memory AS s,
+LATERAL (
+    SELECT min(first_seq) AS first_seq, max(last_seq) AS last_seq,
+        coalesce(sum(message_count), 0)::bigint AS message_count,
+        coalesce(sum(source_tokens), 0)::bigint AS source_tokens, max(level) AS level,
+        sha256(string_agg(
+            ricordo.summary_digest(id, content, items, source_digest), ''::bytea ORDER BY first_seq
+        )) AS digest
+    FROM ricordo.summary_memory AS c
+    WHERE c.namespace = s.namespace AND c.parent_id = s.id AND c.thread_id = s.thread_id
+) AS c
+WHERE s.namespace = %(namespace)s AND s.thread_id = %(thread_id)s AND s.kind = 'thread' AND s.level > 0
+ORDER BY s.first_seq, s.level DESC
+
+-- name: verify_siblings
+-- Summaries whose range reaches into that of an older one under the same parent, or at the top.
+SELECT id, first_seq, last_seq, reached
+FROM (
+    SELECT id::text AS id, first_seq, last_seq, max(last_seq) OVER (
+        PARTITION BY parent_id ORDER BY first_seq, last_seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS reached
+    FROM ricordo.summary_memory
+    WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND kind = 'thread'
+) AS ranges
+WHERE reached >= first_seq
+ORDER BY first_seq
+
+-- name: verify_adopted
+-- Summaries whose parent is missing, of another thread, or not above them.
+SELECT c.id::text, c.first_seq, c.last_seq
+FROM ricordo.summary_memory AS c
+LEFT JOIN ricordo.summary_memory AS p
+    ON p.namespace = c.namespace AND p.id = c.parent_id AND p.thread_id = c.thread_id AND p.level > c.level
+WHERE c.namespace = %(namespace)s AND c.thread_id = %(thread_id)s AND c.parent_id IS NOT NULL AND p.id IS NULL
+ORDER BY c.first_seq

@@ -15,7 +15,7 @@ from ricordo.consolidation.draft import HEADINGS
 from ricordo.database.failures import translated
 from ricordo.database.queries import load
 from ricordo.sync import Memory
-from ricordo.types import JSON, Consolidation, Expansion, Usage, Verification
+from ricordo.types import JSON, Consolidation, Expansion, Summary, Verification
 from ricordo.window.monitor import MonitorDict, monitor_context_window
 from ricordo.window.segments import Window
 
@@ -44,9 +44,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
-    """The conversation is consolidated."""
+    """The conversation is consolidated; `summary` is what was stored."""
 
     result: Consolidation
+    summary: Summary | None
     expected: int
 
     @property
@@ -63,11 +64,10 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The same question's window before and after; `measured` is the monitor's figure after."""
+    """The same question's window before and after."""
 
     before: Window
     after: Window
-    measured: Usage
 
     @property
     def ok(self) -> bool:
@@ -152,9 +152,10 @@ def story(memory: Memory, url: str) -> Iterator[Chapter]:
 
     before = memory.window(THREAD, QUESTION)
     summarised = memory.summarize_conversation(THREAD)
-    yield Summarised(result=summarised, expected=len(messages))
+    stored = memory.summary.find(summarised.id or "")
+    yield Summarised(result=summarised, summary=stored, expected=len(messages))
     after = memory.window(THREAD, QUESTION)
-    yield Compared(before=before, after=after, measured=memory.monitor(THREAD))
+    yield Compared(before=before, after=after)
 
     pages = tuple(_pages(memory, summarised.id or ""))
     originals = [message.message for page in pages for message in page.messages]

@@ -64,8 +64,8 @@ class Source:
 
     @property
     def position(self) -> int:
-        """The bytes that were read."""
-        return self.raw.tell()
+        """The bytes that were read, 0 where the file is a pipe."""
+        return self.raw.tell() if self.raw.seekable() else 0
 
 
 @contextmanager

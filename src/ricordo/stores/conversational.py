@@ -15,7 +15,7 @@ from ricordo.errors import InvalidInputError, KeyReusedError, NotFoundError
 from ricordo.messages import decode, encode, escape_id, parse, searchable
 from ricordo.stores.format import conversation, conversation_lines
 from ricordo.tokens import reported_prompt_tokens, update_ratio
-from ricordo.types import JSON, AppendedMessage, Message, RawMessage, Thread
+from ricordo.types import JSON, AppendedMessage, Message, RawMessage, Summary, Thread
 
 _SQL = load("ricordo.stores", "conversational.sql")
 _KEYED = UUID("6f0c6b2e-7a0e-5c43-9d5a-3c1f7f3f2f10")
@@ -302,9 +302,13 @@ class AsyncConversationalMemory:
         row = await self._database.fetch_one(_SQL["monitor"], params)
         return row or (None,) * 6
 
-    async def covered(self, summary_id: str, *, from_seq: int = 0, limit: int = 1000) -> tuple[Message, ...]:
-        """Return the messages under a summary in order, from a place on."""
-        params = self._params(summary_id=summary_id, from_seq=from_seq, limit=limit)
+    async def covered(self, summary: Summary, *, from_seq: int = 0, limit: int = 1000) -> tuple[Message, ...]:
+        """Return the messages under a summary of any level in order, from a place on.
+
+        A summary covers every marked message of its range, since the ranges of a level are disjoint.
+        """
+        first = max(from_seq, summary.first_seq or 0)
+        params = self._params(thread_id=summary.thread_id, from_seq=first, last_seq=summary.last_seq, limit=limit)
         return tuple(to_message(row) for row in await self._database.fetch(_SQL["covered"], params))
 
 

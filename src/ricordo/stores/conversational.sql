@@ -107,11 +107,12 @@ ORDER BY ts_rank(to_tsvector('simple', left(content, 100000)), words) DESC, "tim
 LIMIT %(limit)s
 
 -- name: covered
--- The messages under a summary, in order, from a place on.
+-- The covered messages within a range of places, in order, from a place on.
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
     metadata::text
 FROM ricordo.conversational_memory
-WHERE namespace = %(namespace)s AND summary_id = %(summary_id)s::uuid AND seq >= %(from_seq)s
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq BETWEEN %(from_seq)s AND %(last_seq)s
+    AND summary_id IS NOT NULL
 ORDER BY seq LIMIT %(limit)s
 
 -- name: thread

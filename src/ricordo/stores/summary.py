@@ -34,6 +34,11 @@ def encode_items(items: Iterable[SummaryLine]) -> str:
     )
 
 
+def to_items(stored: Iterable[Mapping[str, Any]]) -> tuple[SummaryLine, ...]:
+    """Return the lines that `encode_items` stored."""
+    return tuple(_to_item(item) for item in stored)
+
+
 def _to_item(item: Mapping[str, Any]) -> SummaryLine:
     return SummaryLine(
         section=item["section"],
@@ -60,7 +65,7 @@ def to_summary(row: Row) -> Summary:
         message_count=message_count,
         description=description,
         content=content,
-        items=tuple(_to_item(item) for item in items),
+        items=to_items(items),
         recall_keys=tuple(recall_keys),
         source_tokens=source_tokens,
         tokens=tokens,
@@ -98,6 +103,10 @@ class AsyncSummaryMemory:
         """Return the newest summaries that stand in the thread's window, oldest first."""
         params = self._params(thread_id=check_thread_id(thread_id), limit=check_limit(limit))
         return tuple(to_summary(row) for row in await self._database.fetch(_SQL["in_window"], params))
+
+    async def children(self, id: str) -> tuple[Summary, ...]:
+        """Return the summaries right below a parent, oldest first."""
+        return tuple(to_summary(row) for row in await self._database.fetch(_SQL["children"], self._params(id=id)))
 
     async def references(self, thread_id: str, *, limit: int = 100) -> tuple[tuple[str, int], ...]:
         """Return the thread's reference lines with their tokens, newest first."""

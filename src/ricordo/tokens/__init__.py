@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ricordo.tokens.calibration import reported_prompt_tokens, update_ratio
-from ricordo.tokens.count import MEDIA_TOKENS, MESSAGE_OVERHEAD, count, count_message, count_tools
-from ricordo.tokens.limits import DEFAULT_TOKEN_LIMIT, MODEL_TOKEN_LIMITS, UnknownModelWarning, model_limit
+from ricordo.tokens.count import MEDIA_TOKENS, MESSAGE_OVERHEAD, count, count_message, count_tools, truncate
+from ricordo.tokens.limits import DEFAULT_MODEL, DEFAULT_TOKEN_LIMIT, MODEL_TOKEN_LIMITS, UnknownModelWarning, model_limit
 
 __all__ = [
+    "DEFAULT_MODEL",
     "DEFAULT_TOKEN_LIMIT",
     "MEDIA_TOKENS",
     "MESSAGE_OVERHEAD",
@@ -17,5 +18,6 @@ __all__ = [
     "count_tools",
     "model_limit",
     "reported_prompt_tokens",
+    "truncate",
     "update_ratio",
 ]

@@ -32,6 +32,21 @@ def count(text: str) -> int:
     return toktok.truncate(_encodable(text), _NO_LIMIT, ENCODING)[1]
 
 
+def truncate(text: str, limit: int) -> str:
+    """Return the longest beginning of a text that has at most `limit` tokens; characters stay whole."""
+    import toktok  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+
+    readable = _encodable(text)
+    if len(readable) == len(text):
+        return text[: len(toktok.truncate(readable, max(limit, 0), ENCODING)[0])]
+    # Two halves of a surrogate pair became one character, so places in the two texts differ.
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(text[:middle]) <= limit else (low, middle - 1)
+    return text[:low]
+
+
 def count_message(text: str, *, images: int = 0, reasoning: str = "", ids: Iterable[str] = ()) -> int:
     """Return the tokens that a message adds to a request.
 

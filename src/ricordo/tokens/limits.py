@@ -8,6 +8,9 @@ from functools import lru_cache
 MODEL_TOKEN_LIMITS: dict[str, int] = {"gpt-5-mini": 256_000}
 """Limits that win over every other source; add a model here to set its window."""
 
+DEFAULT_MODEL = "gpt-5-mini"
+"""The published default: the model whose window is measured where none is named."""
+
 DEFAULT_TOKEN_LIMIT = 128_000
 """The window of a model that no source knows."""
 

@@ -45,8 +45,13 @@ _MONTH_DAY = re.compile(
     rf"{_START}(?P<month>{_MONTH})\b\.?\s(?:the\s)?(?:(?P<first>{_DAY}){_RANGE})?(?P<day>{_DAY})(?![\w]|[.,:]\d){_YEAR}?",
     re.IGNORECASE,
 )
-_MONTH_YEAR = re.compile(rf"{_START}(?P<month>{_MONTH})\b\.?,?\s(?:of\s|del\s)?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE)
+_MONTH_YEAR = re.compile(
+    rf"{_START}(?P<month>{_MONTH})\b\.?,?\s(?:of\s|del\s)?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE
+)
 _MONTH_ALONE = re.compile(rf"{_START}(?P<month>{_FULL_MONTH})(?!\w)", re.IGNORECASE)
+_MONTH_AFTER = re.compile(
+    r"\b(?:in|by|of|since|until|during|last|next|this|from|through|early|late|mid)[ -](?P<month>March|May)(?!\w)"
+)
 _QUARTER = re.compile(r"(?<![\w.-])(?:Q([1-4])(?:[ /-]?(20\d\d))?|(20\d\d)[ /-]?Q([1-4]))(?!\w)")
 _CLOCK = re.compile(
     r"(?:(?<![\w.:/])|(?<=\dT))(\d{1,2})[:h](\d{2})(?::(\d{2}))?(?:[.,]\d{1,9}(?!\d))?(?:\s?([ap])\.?m\b)?(?![^\WZz]|:\d)",
@@ -66,20 +71,22 @@ def find(text: str) -> Iterator[Atom]:
         for match in pattern.finditer(text):
             yield from _days(match)
     for match in _MONTH_YEAR.finditer(text):
-        yield _date(match, f"{_digits(match['year'])}-{_month(match):02}-00")
+        yield _date(match, f"{ascii_digits(match['year'])}-{_month(match):02}-00")
     for match in _QUARTER.finditer(text):
         quarter, year = match[1] or match[4], match[2] or match[3] or "0000"
         yield _date(match, f"{year}-Q{quarter}-00")
     for match in _MONTH_ALONE.finditer(text):
         if match["month"].lower() not in _AMBIGUOUS_ALONE:
             yield _date(match, f"0000-{_month(match):02}-00")
+    for match in _MONTH_AFTER.finditer(text):
+        yield Atom("date", match["month"], f"0000-{_month(match):02}-00", match.start("month"), match.end())
     yield from _times(text)
 
 
 def _numeric(text: str) -> Iterator[Atom]:
     for match in _NUMERIC.finditer(text):
         first, mark, second, third = match.groups()
-        readings = _numeric_readings(_digits(first), mark, _digits(second), _digits(third or ""))
+        readings = _numeric_readings(ascii_digits(first), mark, ascii_digits(second), ascii_digits(third or ""))
         if readings:
             yield _date(match, "|".join(dict.fromkeys(readings)))
 
@@ -101,7 +108,7 @@ def _valid(year: str, month: str, day: str) -> list[str]:
 def _days(match: re.Match[str]) -> Iterator[Atom]:
     """Yield the day of the match and, for "12-14 March", the day before it."""
     groups = match.groupdict()
-    year = _digits(groups["year"] or groups.get("tail") or "0000")
+    year = ascii_digits(groups["year"] or groups.get("tail") or "0000")
     first, last = (_day(groups[name]) for name in ("first", "day"))
     if last in range(1, 32) and first in range(32):
         if first:
@@ -111,7 +118,8 @@ def _days(match: re.Match[str]) -> Iterator[Atom]:
         end = match.start("first") if first and match.start("month") < match.start("first") else match.end()
         if end <= match.start("day"):
             start, end = match.start("day"), match.end()
-        yield Atom("date", match.string[start:end], f"{year}-{_month(match):02}-{last:02}", start, end)
+        written = match.string[start:end].rstrip(".")
+        yield Atom("date", written, f"{year}-{_month(match):02}-{last:02}", start, start + len(written))
 
 
 def _day(written: str | None) -> int:
@@ -141,12 +149,9 @@ def _time(match: re.Match[str], hour: str, minute: str, second: str | None, half
 
 
 def _date(match: re.Match[str], key: str) -> Atom:
-    return Atom("date", match.group(), key, match.start(), match.end())
+    written = match.group().rstrip(".")
+    return Atom("date", written, key, match.start(), match.start() + len(written))
 
 
 def _month(match: re.Match[str]) -> int:
     return MONTHS[match["month"].lower()]
-
-
-def _digits(digits: str) -> str:
-    return ascii_digits(digits)

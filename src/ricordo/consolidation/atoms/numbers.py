@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from ricordo.consolidation.atoms.atom import Atom, fold
 
@@ -40,15 +41,26 @@ _UNIT_ALIASES = {
     "°C": "°c",
     "°F": "°f",
     "token": "token tokens",
-    "ordinal": "st nd rd th º ª",
+    "ordinal": "st nd rd th",
 }
-_UNITS = {fold(alias): unit for unit, aliases in _UNIT_ALIASES.items() for alias in aliases.split()}
-_UNITS |= {"per cent": "%", "per cento": "%", "m": "", "x": ""}
+_UNITS = {
+    "per cent": "%",
+    "per cento": "%",
+    "m": "",  # metres, minutes or millions
+    "x": "",
+    **{fold(alias): unit for unit, aliases in _UNIT_ALIASES.items() for alias in aliases.split()},
+}
+_SYMBOLS = {"Ki": "kB", "Mi": "MB", "Gi": "GB", "Ti": "TB", "º": "ordinal", "ª": "ordinal"}
+"""Units that are told by their exact spelling, written against the figure."""
+
 _MULTIPLIERS = {
-    **dict.fromkeys("k thousand mila".split(), 3),
-    **dict.fromkeys("mln million millions milione milioni".split(), 6),
-    **dict.fromkeys("bn billion billions mld miliardo miliardi".split(), 9),
+    **dict.fromkeys(["k", "thousand", "mila"], 3),
+    **dict.fromkeys(["mln", "million", "millions", "milione", "milioni"], 6),
+    **dict.fromkeys(["bn", "billion", "billions", "mld", "miliardo", "miliardi"], 9),
 }
+LONGEST_ROUNDED = 20
+"""Values of more characters than this are not compared as roundings."""
+
 _GROUPING = "'’\u00a0\u202f\u2009"
 
 _WORDS = (
@@ -71,9 +83,6 @@ WORDS = {word: str(value) for row in _WORDS for value, word in enumerate(row.spl
 """Values of number words in English and Italian, for a line's figure whose source spells it out."""
 
 
-
-
-
 def _alternatives(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
@@ -81,7 +90,7 @@ def _alternatives(words: Iterable[str]) -> str:
 _SIGN = r"us\$|[$€£¥]|(?:usd|eur|gbp|chf)(?=[ \u00a0]?\d)"
 _SUFFIX = (
     rf"(?P<multiplier>[ \u00a0]?(?:(?:{_alternatives(_MULTIPLIERS)})(?![^\W\d_])|(?-i:M|B)(?!\w)))?"
-    rf"(?:[ \u00a0-]?(?P<unit>{_alternatives([*_UNITS, 'º', 'ª'])})(?![^\W\d_]))?"
+    rf"(?:[ \u00a0-]?(?P<unit>(?-i:(?<=\d)(?:[KMGT]i|º|ª))|{_alternatives(_UNITS)})(?![^\W\d_]))?"
 )
 _DIGITS = rf"(?P<digits>\d++(?:[.,{_GROUPING}]\d++)*+)"
 _NUMBER = re.compile(
@@ -103,6 +112,16 @@ def find(text: str) -> Iterator[Atom]:
             yield from _listed(digits, match.start("digits"))
 
 
+def rounded(figure: str, exact: str) -> bool:
+    """Whether a figure with a multiplier, such as "412k" or "€1.2M", is a rounding of an exact value."""
+    match = _NUMBER.search(figure)
+    values = _values(match["digits"]) if match and match["multiplier"] else []
+    if not (match and values) or len(exact) > LONGEST_ROUNDED:
+        return False
+    step = Decimal(10) ** (_places(match["multiplier"]) - len(values[0].partition(".")[2]))
+    return step > 1 and 2 * abs(Decimal(_scaled(values[0], match["multiplier"])) - Decimal(exact)) <= step
+
+
 def is_quantity(word: str) -> bool:
     """Whether a word is a number with its unit or multiplier written against it, such as "3.5GB" or "12k"."""
     return _QUANTITY.fullmatch(word) is not None
@@ -121,7 +140,7 @@ def _listed(digits: str, start: int) -> Iterator[Atom]:
 
 def _unit(match: re.Match[str]) -> str:
     written = match["sign"] or match["unit"]
-    return _UNITS.get(fold(written), "") if written else ""
+    return _SYMBOLS.get(written) or _UNITS.get(fold(written), "") if written else ""
 
 
 def _values(digits: str) -> list[str]:
@@ -157,11 +176,15 @@ def _canonical(whole: str, fraction: str = "") -> str:
 def _scaled(value: str, multiplier: str | None) -> str:
     if not multiplier:
         return value
-    word = multiplier.strip()
-    zeros = {"M": 6, "B": 9}.get(word) or _MULTIPLIERS[word.lower()]
+    zeros = _places(multiplier)
     whole, _, fraction = value.partition(".")
     shifted = fraction.ljust(zeros, "0")
     return _canonical(whole + shifted[:zeros], shifted[zeros:])
+
+
+def _places(multiplier: str) -> int:
+    word = multiplier.strip()
+    return {"M": 6, "B": 9}.get(word) or _MULTIPLIERS[word.lower()]
 
 
 def ascii_digits(digits: str) -> str:

@@ -6,28 +6,32 @@ import re
 from collections.abc import Iterator
 
 from ricordo.consolidation.atoms.atom import Atom, AtomKind, fold
+from ricordo.consolidation.atoms.lexicon import word_set
 from ricordo.consolidation.atoms.numbers import is_quantity, is_unit
 
 LONGEST_TOKEN = 300
 """A run of characters longer than this is a blob (base64, minified code), not a token that a summary repeats."""
 
-_EXTENSIONS = (
-    "py pyi ipynb js jsx mjs ts tsx rs go java kt c h cc cpp hpp cs rb php swift scala sh bash zsh ps1 bat sql html htm "
-    "css scss json jsonl yaml yml toml ini cfg conf env lock xml csv tsv txt md rst tex log pdf doc docx xls xlsx ppt "
-    "pptx odt png jpg jpeg gif svg webp mp3 mp4 wav zip tar gz tgz bz2 xz 7z whl parquet db sqlite pem key crt bak patch "
-    "diff traj cfg"
-).split()
+_EXTENSIONS = word_set(
+    "py pyi ipynb js jsx mjs ts tsx rs go java kt c h cc cpp hpp cs rb php swift scala sh bash zsh ps1 bat sql html "
+    "htm css scss json jsonl yaml yml toml ini cfg conf env lock xml csv tsv txt md rst tex log pdf doc docx xls xlsx "
+    "ppt pptx odt png jpg jpeg gif svg webp mp3 mp4 wav zip tar gz tgz bz2 xz 7z whl parquet db sqlite pem key crt bak "
+    "patch diff traj"
+)
 _URL = re.compile(r"(?:https?|ftp|wss?|s3|postgres(?:ql)?|file)://[^\s<>\"'“”«»`|\\^{}]++", re.IGNORECASE)
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)(?:[A-Za-z0-9-]{1,63}\.){0,4}[A-Za-z]{2,24}\b")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b")
 _WINDOWS = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|\\\\[A-Za-z][\w.-]{1,60}\\(?=\w))[\w.\\$~+-]{0,300}")
 _CHUNK = re.compile(r"[A-Za-z0-9_À-ɏ@#~./+:=&$%-]++(?:\(\))?")
 _EDGES = ".,:;=&+$/%-#"
-_DOMAIN = re.compile(r"(?:[a-z0-9-]+\.)+(?:com|org|net|io|it|dev|ai|eu|uk|de|fr|edu|gov)(?:/.*)?", re.IGNORECASE)
+_DOMAIN = re.compile(
+    r"(?:[a-z0-9-]+\.)+(?:(?:com|org|net|io|it|dev|ai|eu|uk|de|fr|edu|gov)(?:/.*)?|[a-z]{2,6}/.+)", re.IGNORECASE
+)
 _ABSOLUTE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+~=-]+)+/?")
 _RELATIVE = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)+/?")
-_FILE = re.compile(rf"[\w.+-]*\w\.(?:{'|'.join(_EXTENSIONS)})|\.env|Dockerfile|Makefile", re.IGNORECASE)
-_ROOTS = re.compile(r"(?:src|lib|app|apps|tests?|docs?|bin|etc|usr|var|home|tmp|opt|packages|scripts|data)/", re.IGNORECASE)
-_LINE_NUMBER = re.compile(r"(?::\d+)+$")
+_FILE = re.compile(rf"[\w.+-]*\w\.(?:{'|'.join(sorted(_EXTENSIONS))})|\.env|Dockerfile|Makefile", re.IGNORECASE)
+_ROOTS = re.compile(
+    r"(?:src|lib|apps?|tests?|docs?|bin|etc|usr|var|home|tmp|opt|packages|scripts|data)/", re.IGNORECASE
+)
 _ERROR_NAME = re.compile(
     r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning|Fault)|ERR_\w+|E\d{3,5}|SIG[A-Z]{3,5}|E[A-Z]{2,4}(?:CONN|ADDR|HOST|NET)\w*"
     r"|ECONN\w+|ENOENT|EACCES|EPERM|EPIPE|ETIMEDOUT|ORA-\d+|0x[0-9A-Fa-f]{6,}"
@@ -37,7 +41,9 @@ _ERROR_CODE = re.compile(
     r"\s?[:#=]?\s?(?P<code>[A-Z]{0,4}-?\d[\dA-Z]{1,5})(?![\w.]*\d|\w)",
     re.IGNORECASE,
 )
-_STATUS_FIRST = re.compile(r"(?<![\w.,])(?P<code>[45]\d\d)\s(?:error|errore|status|response|not found|internal)\b", re.IGNORECASE)
+_STATUS_FIRST = re.compile(
+    r"(?<![\w.,])(?P<code>[45]\d\d)\s(?:error|errore|status|response|not found|internal)\b", re.IGNORECASE
+)
 _NAMED_THING = re.compile(
     r"\b(?:project|branch|repo|repository|bucket|queue|topic|cluster|namespace|slot|service|table|database|image|package"
     r"|module|container|host|tag|progetto|ramo|tabella|servizio)\s(?P<name>[a-z]\w*(?:-\w+)+)(?!\w)"
@@ -45,9 +51,10 @@ _NAMED_THING = re.compile(
 _CAMEL = re.compile(r"[a-z]{1,40}[A-Z]\w*|[A-Z][a-z]{1,40}[A-Z]\w*|[A-Z]{2,20}[a-z]\w*[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*")
 _DOTTED = re.compile(r"[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+")
 _ABBREVIATION = re.compile(r"\w+\.(?:ssa|ra|na|mo|ma|le|so|ri|ss)", re.IGNORECASE)
-_SYMBOLS = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}\w*|v\d+(?:\.\d+)*|@\w[\w.-]*|\w+(?:::\w+)+", re.IGNORECASE)
+_VERSION = r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}\w*|v\d+(?:\.\d+)*"
+_SYMBOLS = re.compile(rf"{_VERSION}|@\w[\w.-]*|\w+(?:::\w+)+", re.IGNORECASE)
 _BRANCH = re.compile(r"(?:fix|feat|feature|bugfix|hotfix|release|chore|refactor|origin|upstream)/[\w./#-]+")
-_REFERENCE = re.compile(r"[A-Z]{1,6}[-/]?\d[\w-]*/[\w-]+(?:/[\w-]+)*|[A-Z]{1,6}(?:/\d+){1,4}")
+_REFERENCE = re.compile(r"[A-Z]{1,6}[-/]?\d[\w-]*/[\w-]+(?:/[\w-]+)*|\d+/\d+-\w+|[A-Z]{1,6}(?:/\d+){1,4}")
 _SOFT_PREFIX = re.compile(r"(?:mid|pre|post|sub|non|early|late|over|under|top)-(?=\d)", re.IGNORECASE)
 _PLAIN_FIGURE = re.compile(r"[#$]?\d+(?:[-/.,:x]\d+)*[%€$]?", re.IGNORECASE)
 _DECADE = re.compile(r"\d{2,4}s|'?\d0s")
@@ -126,17 +133,15 @@ def _is_identifier(token: str) -> bool:
     if _PLAIN_FIGURE.fullmatch(token) or is_quantity(token) or _DECADE.fullmatch(token):
         return False
     if "/" in token:
-        return bool(_BRANCH.fullmatch(token)) or _is_reference(token)
-    has_digit = any(c.isdigit() for c in token)
-    has_letter = any(c.isalpha() for c in token)
-    return has_letter and (
-        has_digit or "_" in token.strip("_") or bool(_CAMEL.fullmatch(token)) or bool(_DOTTED.fullmatch(token) and not _ABBREVIATION.fullmatch(token))
-    )
+        return bool(_BRANCH.fullmatch(token) or _REFERENCE.fullmatch(token))
+    return any(c.isalpha() for c in token) and _is_technical(token)
 
 
-def _is_reference(token: str) -> bool:
-    """Whether a token with slashes is a number of a document, such as "FT-2025/0918"."""
-    return bool(_REFERENCE.fullmatch(token))
+def _is_technical(word: str) -> bool:
+    """Whether a word is built as no ordinary word is: with digits, underscores, inner capitals or inner dots."""
+    if any(c.isdigit() for c in word) or "_" in word.strip("_") or _CAMEL.fullmatch(word):
+        return True
+    return bool(_DOTTED.fullmatch(word)) and not _ABBREVIATION.fullmatch(word)
 
 
 def _atom(kind: AtomKind, written: str, start: int) -> Atom:
