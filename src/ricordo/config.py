@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import platformdirs
@@ -61,16 +63,73 @@ def load_settings(**given: Any) -> Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """When a window is full, and what a consolidation may take.
+    """When a window is full, and what a consolidation may take: the same for all threads, or a thread's own.
 
-    Percentages are of the model's window. `minimum_source_tokens` is what a stretch must hold before a model is
-    asked: four headings and a description alone take about half of it. An unanswered tool call stays open until
-    `orphan_after_messages` further messages have come. References may take `reference_percent` of the window before
-    the oldest are put under a parent summary.
+    Percentages are of the model's window. With a `target_percent` a consolidation acts only above it, shortens old
+    tool results first, and says `floor_above_target` where what must stay is larger; without one it takes all that it
+    may. `minimum_source_tokens` is what a stretch must hold before a model is asked: four headings and a description
+    alone take about half of it. `minimum_gain_tokens` is what the window must shrink by, the new reference counted.
+
+    The newest `keep_recent_turns` turns and `keep_recent_tokens` tokens stay verbatim. An unanswered tool call stays
+    open until `orphan_after_messages` further messages have come. Tool results of more than `prune_above_tokens` may be
+    shortened; None keeps all of them whole. References may take `reference_percent` of the window before the oldest
+    are put under a parent summary. Raises ConfigurationError for values out of range.
     """
 
     warn_percent: float = 50.0
     critical_percent: float = 80.0
+    target_percent: float | None = None
     minimum_source_tokens: int = 100
+    minimum_gain_tokens: int = 0
+    keep_recent_tokens: int = 0
+    keep_recent_turns: int = 0
     orphan_after_messages: int = 24
+    prune_above_tokens: int | None = 1_000
     reference_percent: float = 8.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name in _PERCENTAGES:
+            _check_number(name, getattr(self, name), int | float, 0, 100)
+        for name in _COUNTS:
+            _check_number(name, getattr(self, name), int, 0, _MOST)
+        if self.warn_percent > self.critical_percent:
+            raise _out_of_range("warn_percent", self.warn_percent, f"at most critical_percent, {self.critical_percent}")
+        if self.target_percent is not None and self.target_percent > self.critical_percent:
+            raise _out_of_range("target_percent", self.target_percent, f"at most critical_percent, {self.critical_percent}, or None")
+
+
+_PERCENTAGES = ("warn_percent", "critical_percent", "target_percent", "reference_percent")
+_COUNTS = (
+    "minimum_source_tokens",
+    "minimum_gain_tokens",
+    "keep_recent_tokens",
+    "keep_recent_turns",
+    "orphan_after_messages",
+    "prune_above_tokens",
+)
+_OPTIONAL = frozenset({"target_percent", "prune_above_tokens"})
+_MOST = 2**53
+"""The largest whole number that every reader of JSON gives back exactly (RFC 8259, section 6)."""
+
+
+def _check_number(name: str, value: object, kind: type | UnionType, least: int, most: int) -> None:
+    if value is None and name in _OPTIONAL:
+        return
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
+        whole = "" if kind is not int else "whole "
+        raise _out_of_range(name, value, f"a {whole}number from {least} to {most}")
+
+
+def _out_of_range(name: str, value: object, right: str) -> ConfigurationError:
+    return ConfigurationError(f"the policy's {name} is {value!a:.40}", hint=f"it must be {right}")
+
+
+def parse_policy(stored: Mapping[str, Any], default: Policy) -> Policy:
+    """Return the policy that was stored as a mapping of its fields.
+
+    A field that is missing has the default's value, one that this version does not know is passed over. Raises
+    ConfigurationError for values out of range.
+    """
+    known = {field.name: stored[field.name] for field in fields(Policy) if field.name in stored}
+    return replace(default, **known)

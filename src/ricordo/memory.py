@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +15,7 @@ from psycopg.rows import tuple_row
 from ricordo.config import Policy, Settings, load_settings
 from ricordo.consolidation.consolidator import Consolidator
 from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, NOT_FOUND, Depth, Expander, lines_of, parse_id
+from ricordo.consolidation.forget import Forgetter
 from ricordo.consolidation.offload import largest_section, replace_conversation, replace_section
 from ricordo.consolidation.summarise import Summariser
 from ricordo.consolidation.verify import Verifier
@@ -21,12 +23,12 @@ from ricordo.database.embedded import EmbeddedServer, Lease
 from ricordo.database.failures import translated
 from ricordo.database.migrate import migrate
 from ricordo.database.pool import Database, check_namespace
-from ricordo.errors import InvalidInputError
+from ricordo.errors import InvalidInputError, ModelError
 from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, check_thread_id
 from ricordo.stores.format import conversation_line, originals, quote
 from ricordo.stores.summary import AsyncSummaryMemory
 from ricordo.tokens import DEFAULT_MODEL, count_tools, model_limit
-from ricordo.types import Condensation, Consolidation, Expansion, Message, Thread, Usage, Verification
+from ricordo.types import Condensation, Consolidation, Expansion, Forgetting, Message, Thread, Usage, Verification
 from ricordo.window.fill import fill, sizes
 from ricordo.window.monitor import monitor_context_window, usage
 from ricordo.window.segments import Window
@@ -62,6 +64,7 @@ class AsyncMemory:
         self._consolidator = Consolidator(database, self.summary, settings=settings, policy=policy, model=summariser)
         self._expander = Expander(database, self.conversational, self.summary)
         self._verifier = Verifier(database)
+        self._forgetter = Forgetter(database)
 
     @classmethod
     async def open(
@@ -284,6 +287,56 @@ class AsyncMemory:
                 break
             before = batch[0].seq
         return [conversation_line(message) for message in newest]
+
+    async def forget(
+        self,
+        *,
+        messages: Sequence[str] = (),
+        thread_id: str | None = None,
+        summary_id: str | None = None,
+        matching: str | None = None,
+        dry_run: bool = False,
+    ) -> Forgetting:
+        """Forget messages, with everything that was derived from them; what stays is consistent and provable.
+
+        Names messages by id, a whole thread, all that a summary covers (or a free text), or whatever holds a text
+        (case does not matter). Rows, tool logs and free texts are deleted. Every summary above them loses its text
+        in the same transaction and leaves the windows, and is then written again from what remains; where the model
+        fails, it stays withdrawn until `rebuild`. A dry run changes nothing and tells what would go. One transaction
+        a thread. Raises InvalidInputError where nothing is named, or an id is none.
+        """
+        if not (messages or thread_id or summary_id or matching):
+            raise InvalidInputError(
+                "nothing is named to be forgotten", hint="name messages, a thread, a summary or a text"
+            )
+        selection = await self._forgetter.select(
+            messages=messages, thread_id=thread_id, summary_id=summary_id, matching=matching
+        )
+        outcome = await self._forgetter.forget(selection, dry_run=dry_run)
+        forgotten = Forgetting(
+            dry_run=dry_run,
+            messages=selection.messages,
+            threads=selection.threads,
+            summaries_emptied=tuple(id for id, _ in outcome.emptied),
+            summaries_removed=tuple(outcome.removed),
+        )
+        return forgotten if dry_run else await self._rebuilt(forgotten, {thread for _, thread in outcome.emptied})
+
+    async def _rebuilt(self, forgotten: Forgetting, threads: Iterable[str]) -> Forgetting:
+        rebuilt: list[str] = []
+        detail = ""
+        for thread in sorted(threads):
+            try:
+                rebuilt += await self._consolidator.rebuild(thread)
+            except ModelError as error:
+                # What was to go is gone; only the new text of the summaries is missing.
+                detail = f"summaries wait to be rebuilt: {error.message}"
+        pending = tuple(id for id in forgotten.summaries_emptied if id not in rebuilt)
+        return replace(forgotten, rebuilt=tuple(rebuilt), pending=pending, detail=detail)
+
+    async def rebuild(self, thread_id: str) -> tuple[str, ...]:
+        """Write the thread's withdrawn summaries again and return their ids; raises ModelError."""
+        return await self._consolidator.rebuild(check_thread_id(thread_id))
 
     async def threads(self, *, limit: int = 100) -> tuple[Thread, ...]:
         """Return the namespace's threads with their counters, the latest change first."""

@@ -25,6 +25,9 @@ LineCheck: TypeAlias = Literal["grounded", "repaired", "dropped"]
 UsageStatus: TypeAlias = Literal["ok", "warning", "critical"]
 """How full a window is, by the thread's policy: below warn, below critical, at or above it."""
 
+ToolStatus: TypeAlias = Literal["success", "error", "timeout"]
+"""How the execution of a tool ended."""
+
 Reason: TypeAlias = Literal[
     "nothing_to_summarize",
     "below_threshold",
@@ -43,7 +46,8 @@ class Message:
 
     `message` is the exact original. `content` is its searchable text, in which characters that PostgreSQL
     cannot store as text are replaced by U+FFFD. `tokens` counts the message as a model would be charged for it.
-    `summary_id` is None while the message is live.
+    `summary_id` is None while the message is live. `preview` is what a window shows of a long tool result in place of
+    its content, and `window_tokens` counts what a window shows.
     """
 
     _: KW_ONLY
@@ -58,6 +62,8 @@ class Message:
     summary_id: str | None
     timestamp: datetime
     metadata: dict[str, JSON]
+    window_tokens: int
+    preview: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,8 @@ class Consolidation:
 
     With status "consolidated" the summary is stored and `num_messages_summarized` messages carry its id; with any
     other status nothing was changed and `detail` says why in a sentence. `model_calls` and `input_tokens` tell what
-    was spent. `condensed` counts the parent summaries that this added above older ones.
+    was spent. `condensed` counts the parent summaries that this added above older ones. `pruned` counts the tool
+    results that were shortened in the window first, whatever the status, and `freed_tokens` what that gained.
     """
 
     _: KW_ONLY
@@ -175,6 +182,8 @@ class Consolidation:
     dropped_lines: int = 0
     escalations: tuple[str, ...] = ()
     condensed: int = 0
+    pruned: int = 0
+    freed_tokens: int = 0
     detail: str = ""
 
     @property
@@ -192,6 +201,61 @@ class Condensation:
     parents: tuple[str, ...] = ()
     model_calls: int = 0
     input_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What was shortened in a thread's window: tool results, the tokens that this freed, and the ids of their logs."""
+
+    _: KW_ONLY
+    count: int = 0
+    freed_tokens: int = 0
+    log_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLog:
+    """One execution of a tool.
+
+    `tool_output` is exact. It is None where a message is the output: then `message_id` names it. `preview` is what a
+    prompt shows of a long output. `duration_ms` is in milliseconds.
+    """
+
+    _: KW_ONLY
+    id: str
+    thread_id: str
+    call_id: str | None
+    tool_name: str
+    tool_input: JSON
+    tool_output: JSON
+    message_id: str | None
+    status: ToolStatus
+    error_message: str | None
+    duration_ms: int | None
+    preview: str | None
+    timestamp: datetime
+    metadata: dict[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLogPage:
+    """A tool's output opened again: `str()` is the text for a prompt, `output` the part of the output in it.
+
+    `cursor` continues where the page ends, None at the end. `found` is False for a malformed or unknown id; the text
+    then says so kindly.
+    """
+
+    _: KW_ONLY
+    found: bool
+    text: str
+    log: ToolLog | None = None
+    output: str = ""
+    cursor: str | None = None
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        """Return the text for a prompt."""
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +280,36 @@ class Expansion:
     def __str__(self) -> str:
         """Return the published text."""
         return self.text
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ForgottenMessage:
+    """A message that is forgotten: its thread, its place and its id."""
+
+    _: KW_ONLY
+    thread_id: str
+    seq: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What was forgotten, or with `dry_run` would be.
+
+    `summaries_emptied` covered some of the messages: they lost their text at once and are withdrawn from windows;
+    `rebuilt` of them were written again from what remains, `pending` wait for `Memory.rebuild`.
+    `summaries_removed` covered nothing else, or are free texts.
+    """
+
+    _: KW_ONLY
+    dry_run: bool
+    messages: tuple[ForgottenMessage, ...] = ()
+    threads: tuple[str, ...] = ()
+    summaries_emptied: tuple[str, ...] = ()
+    summaries_removed: tuple[str, ...] = ()
+    rebuilt: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Case:
 
 def cases(bank: str) -> Iterator[Case]:
     """Yield the cases of a bank, always in the same order."""
-    text = (Path(__file__).parent / "planted" / f"{bank}.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "planted_banks" / f"{bank}.txt").read_text(encoding="utf-8")
     for conversation in re.split(r"^# ", text, flags=re.MULTILINE)[1:]:
         header, *rows = conversation.splitlines()
         sources = dict(_messages(header.rsplit("| ", 1)[1], rows))

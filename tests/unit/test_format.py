@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.stores.format import block, conversation, conversation_lines, originals, quote, stamp
+from ricordo.stores.format import block, conversation, originals, quote, stamp, window_lines
 
 
 def test_a_block_has_the_published_shape() -> None:
@@ -19,7 +19,7 @@ def test_a_block_has_the_published_shape() -> None:
 
 
 def test_an_empty_conversation_says_so() -> None:
-    assert conversation(conversation_lines([])).endswith("CONVERSATION HISTORY:\n(no result)")
+    assert conversation(window_lines([])).endswith("CONVERSATION HISTORY:\n(no result)")
     assert originals("(no result)").endswith("ORIGINAL MESSAGES:\n(no result)")
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
-
 if TYPE_CHECKING:
     from rich.console import Console
 

@@ -34,13 +34,13 @@ _REFUSAL = re.compile(
 )
 _NOTHING_GIVEN = re.compile(
     r"please (?:provide|share|paste|send)|could you (?:please )?(?:provide|share|paste)"
-    r"|(?:don['’]t|do not) see (?:a|any|the) (?:conversation|text|message|record)"
+    r"|(?:i )?(?:don['’]t|do not) see (?:a|any|the) (?:conversation|text|message|record)"
     r"|per favore,? (?:fornisci|invia|condividi)"
     r"|\bno (?:conversation|text) (?:was|were)|nessun[ao]? (?:conversazione|testo) (?:è|e') stat",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^(?:[-*•‣–]|\d{1,3}[.)])\s+")
-_MARKER = re.compile(r"^(?:[-*•‣–]|#{1,6})\s+")
+_MARKER = re.compile(r"^(?:[-*•‣–]|#{1,6})(?:\s+|$)")
 _CITATIONS = re.compile(
     r"\s*(?:\[\s*|(?P<bare>\(\s*))(?P<label>(?:messages?|msgs?|sources?|fonti?|messaggi[oi]?)[\s:#]*)?"
     r"(?P<numbers>\d[\d\s,;–-]*)[\])]\.?\s*$",

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
-from uuid import uuid4
 
 from ricordo.config import Policy
 from ricordo.consolidation.compose import Composer, Composition
 from ricordo.consolidation.lease import Lease
+from ricordo.consolidation.record import record
 from ricordo.consolidation.source import SourceMessage
-from ricordo.consolidation.summarise import PROMPT_VERSION
 from ricordo.database.pool import Database, Params
 from ricordo.database.queries import load
-from ricordo.stores.summary import AsyncSummaryMemory, encode_items, to_items
+from ricordo.stores.summary import AsyncSummaryMemory, to_items
 from ricordo.tokens import DEFAULT_MODEL, count, model_limit
-from ricordo.types import Condensation, SummaryLine
+from ricordo.types import Condensation, Section, SummaryLine
 
 _SQL = load("ricordo.consolidation", "condense.sql")
 _HOLD = load("ricordo.consolidation", "commit.sql")["hold"]
@@ -41,19 +40,24 @@ class Sibling:
     reference_tokens: int
     items: tuple[SummaryLine, ...]
     digest: bytes
+    stale: bool = False
 
 
 def choose(siblings: Sequence[Sibling], budget: int) -> Sequence[Sibling]:
     """Return the summaries to put under one parent, or none where the references fit the budget.
 
     The oldest neighbours of the lowest level that has at least two are taken, FAN_IN of them at most. Where no level
-    has two, the two oldest are, so that every step leaves fewer references.
+    has two, the two oldest are, so that every step leaves fewer references. A stale summary waits to be rebuilt, and
+    no parent reaches over it.
     """
-    if sum(one.reference_tokens for one in siblings) <= budget or len(siblings) < 2:
+    if sum(one.reference_tokens for one in siblings) <= budget:
         return ()
-    runs = [tuple(run) for _, run in groupby(siblings, key=lambda one: one.level)]
-    wide = [run for run in runs if len(run) > 1]
-    return min(wide, key=lambda run: run[0].level)[:FAN_IN] if wide else siblings[:2]
+    runs = [tuple(run) for stale, run in groupby(siblings, key=lambda one: one.stale) if not stale]
+    levels = [tuple(level) for run in runs for _, level in groupby(run, key=lambda one: one.level)]
+    wide = [level for level in levels if len(level) > 1]
+    if wide:
+        return min(wide, key=lambda level: level[0].level)[:FAN_IN]
+    return next((run[:2] for run in runs if len(run) > 1), ())
 
 
 def parent_digest(children: Sequence[Sibling]) -> bytes:
@@ -90,11 +94,7 @@ class Condenser:
         """
         outcome = Condensation(status="below_threshold")
         while children := choose(await self._siblings(held.thread_id), budget):
-            composition = await self._composer.compose(
-                _sources(children),
-                prompt="condense",
-                sections={number: line.section for number, line in enumerate(_lines(children), 1)},
-            )
+            composition = await compose_parent(self._composer, children)
             outcome = replace(
                 outcome,
                 model_calls=outcome.model_calls + composition.model_calls,
@@ -110,7 +110,10 @@ class Condenser:
 
     async def _siblings(self, thread_id: str) -> list[Sibling]:
         rows = await self._database.fetch(_SQL["siblings"], self._params(thread_id))
-        return [Sibling(*figures, items=to_items(items), digest=bytes(digest)) for *figures, items, digest in rows]
+        return [
+            Sibling(*figures, items=to_items(items), digest=bytes(digest), stale=stale)
+            for *figures, stale, items, digest in rows
+        ]
 
     async def _commit(self, held: Lease, children: Sequence[Sibling], summary: Mapping[str, Any]) -> bool:
         params = self._params(held.thread_id, token=held.token, ids=[child.id for child in children])
@@ -128,44 +131,35 @@ class Condenser:
         return True
 
 
+async def compose_parent(composer: Composer, children: Sequence[Sibling]) -> Composition:
+    """Return one summary of the children's lines, which are its numbered sources."""
+    lines = _lines(children)
+    sources = [
+        SourceMessage(number=number, role=line.section, text=line.text, timestamp=None, tokens=count(line.text))
+        for number, line in enumerate(lines, 1)
+    ]
+    sections: dict[int, Section] = {number: line.section for number, line in enumerate(lines, 1)}
+    return await composer.compose(sources, prompt="condense", sections=sections)
+
+
+def parent_record(composition: Composition, children: Sequence[Sibling], *, id: str | None = None) -> dict[str, Any]:
+    """Return a parent's own columns; its lines rest on the messages that the cited lines of the children rest on."""
+    sources = [line.sources for line in _lines(children)]
+    return record(composition, sources, id=id) | {"source_digest": parent_digest(children)}
+
+
 def _lines(children: Sequence[Sibling]) -> list[SummaryLine]:
     return [item for child in children for item in child.items if item.check != "dropped"]
 
 
-def _sources(children: Sequence[Sibling]) -> list[SourceMessage]:
-    """Return the children's lines as numbered sources: the parent is grounded against what they say."""
-    return [
-        SourceMessage(number=number, role=line.section, text=line.text, timestamp=None, tokens=count(line.text))
-        for number, line in enumerate(_lines(children), 1)
-    ]
-
-
 def _parent(thread_id: str, children: Sequence[Sibling], composition: Composition) -> dict[str, Any]:
-    id = str(uuid4())
-    lines = _lines(children)
-    return {
-        "id": id,
+    return parent_record(composition, children) | {
         "thread_id": thread_id,
         "kind": "thread",
         "level": max(child.level for child in children) + 1,
         "first_seq": children[0].first_seq,
         "last_seq": children[-1].last_seq,
         "message_count": sum(child.message_count for child in children),
-        "description": composition.description,
-        "content": composition.content,
-        "items": encode_items(_inherited(item, lines) for item in composition.items),
         "source_tokens": sum(child.source_tokens for child in children),
-        "tokens": composition.tokens,
-        "reference_tokens": count(f"[Summary ID: {id}] {composition.description}") + 1,
-        "source_digest": parent_digest(children),
         "source_text": None,
-        "model": composition.model,
-        "prompt_version": PROMPT_VERSION,
     }
-
-
-def _inherited(item: SummaryLine, lines: Sequence[SummaryLine]) -> SummaryLine:
-    """Return a parent's line with the messages that the cited lines rest on as its sources."""
-    cited = [lines[number - 1] for number in item.sources if 0 < number <= len(lines)]
-    sources = sorted({seq for line in cited for seq in line.sources})
-    return replace(item, sources=tuple(sources))

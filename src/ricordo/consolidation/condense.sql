@@ -1,6 +1,7 @@
 -- name: siblings
 -- The summaries that stand in a thread's window, oldest first, each with the digest of what it says and rests on.
-SELECT id::text, level, first_seq, last_seq, message_count, source_tokens, tokens, reference_tokens, items,
+SELECT id::text, level, first_seq, last_seq, message_count, source_tokens, tokens, reference_tokens, stale,
+    items,
     ricordo.summary_digest(id, content, items, source_digest)
 FROM ricordo.summary_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND kind = 'thread' AND parent_id IS NULL

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from ricordo.config import Policy, Settings
-from ricordo.consolidation.commit import Ledger, SourceRow, source_digest
+from ricordo.consolidation.commit import Ledger, source_digest
 from ricordo.consolidation.compose import Composer, Composition
 from ricordo.consolidation.condense import Condenser
 from ricordo.consolidation.lease import Lease, lease
 from ricordo.consolidation.plan import Plan, Refusal, plan
+from ricordo.consolidation.rebuild import Rebuilder
+from ricordo.consolidation.record import numbered, record
 from ricordo.consolidation.source import SourceMessage
-from ricordo.consolidation.summarise import PROMPT_VERSION, Summariser
+from ricordo.consolidation.summarise import Summariser
 from ricordo.database.pool import Database
 from ricordo.errors import ModelError
 from ricordo.messages import encode, searchable
-from ricordo.stores.summary import AsyncSummaryMemory, encode_items
+from ricordo.stores.summary import AsyncSummaryMemory
 from ricordo.tokens import count
-from ricordo.types import Condensation, Consolidation, Reason, SummaryLine
+from ricordo.types import Condensation, Consolidation, Reason
 
 
 class Consolidator:
@@ -43,6 +43,7 @@ class Consolidator:
         self._policy = policy
         self._ledger = Ledger(database, summaries)
         self._composer = Composer(settings, model)
+        self._rebuilder = Rebuilder(database, self._composer)
         self._condenser = Condenser(database, summaries, self._composer)
 
     async def close(self) -> None:
@@ -72,6 +73,13 @@ class Consolidator:
         async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
             return await self._condenser.condense(held, limit) if held else Condensation(status="busy")
 
+    async def rebuild(self, thread_id: str) -> tuple[str, ...]:
+        """Write the thread's stale summaries again; see `Memory.rebuild`."""
+        if not await self._rebuilder.stale(thread_id):
+            return ()
+        async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
+            return tuple(await self._rebuilder.rebuild(held)) if held else ()
+
     async def _then_condense(self, held: Lease, result: Consolidation) -> Consolidation:
         budget = await self._condenser.excess(held.thread_id, self._policy)
         if budget is None:
@@ -96,12 +104,12 @@ class Consolidator:
         rows = await self._ledger.sources(held.thread_id, decision)
         if len(rows) < len(decision.seqs):
             return _nothing("superseded", "messages were covered or removed while they were read")
-        composition = await self._composer.compose([_source(number, row) for number, row in enumerate(rows, 1)])
+        composition = await self._composer.compose(numbered(rows))
         outcome = _outcome(composition, decision.tokens)
         if composition.tokens >= decision.tokens:
             detail = f"the summary would have {composition.tokens} tokens, its source has {decision.tokens}"
             return replace(outcome, status="not_worthwhile", detail=detail)
-        summary = _summary(composition, [row.seq for row in rows]) | {
+        summary = record(composition, [[row.seq] for row in rows]) | {
             "thread_id": held.thread_id,
             "kind": "thread",
             "level": 0,
@@ -125,7 +133,7 @@ class Consolidator:
         composition = await self._composer.compose(_paragraphs(readable))
         outcome = _outcome(composition, tokens)
         encoded = encode({"text": content})
-        summary = _summary(composition, None) | {
+        summary = record(composition) | {
             "thread_id": None,
             "kind": "text",
             "level": 0,
@@ -141,10 +149,6 @@ class Consolidator:
         return _stored(outcome, composition, summary)
 
 
-def _source(number: int, row: SourceRow) -> SourceMessage:
-    return SourceMessage(number=number, role=row.role, text=row.content, timestamp=row.timestamp, tokens=row.tokens)
-
-
 def _paragraphs(text: str) -> list[SourceMessage]:
     """Return the text's paragraphs as numbered sources, so that a summary's lines can cite them."""
     parts = [part for part in text.split("\n\n") if part.strip()]
@@ -152,28 +156,6 @@ def _paragraphs(text: str) -> list[SourceMessage]:
         SourceMessage(number=number, role="text", text=part, timestamp=None, tokens=count(part))
         for number, part in enumerate(parts, 1)
     ]
-
-
-def _summary(composition: Composition, seqs: Sequence[int] | None) -> dict[str, Any]:
-    """Return the columns that a summary of any kind has; sources are counted by `seq` where there are any."""
-    id = str(uuid4())
-    reference = f"[Summary ID: {id}] {composition.description}"
-    return {
-        "id": id,
-        "description": composition.description,
-        "content": composition.content,
-        "items": encode_items(_placed(line, seqs) for line in composition.items),
-        "tokens": composition.tokens,
-        "reference_tokens": count(reference) + 1,
-        "model": composition.model,
-        "prompt_version": PROMPT_VERSION,
-    }
-
-
-def _placed(line: SummaryLine, seqs: Sequence[int] | None) -> SummaryLine:
-    return (
-        line if seqs is None else replace(line, sources=tuple(seqs[n - 1] for n in line.sources if 0 < n <= len(seqs)))
-    )
 
 
 def _nothing(reason: Reason, detail: str) -> Consolidation:

@@ -18,7 +18,10 @@ WITH query AS (
     GROUP BY c.seq
 )
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
-    metadata::text, rank
+    metadata::text, coalesce(window_tokens, tokens), (
+        SELECT l.preview FROM ricordo.tool_log_memory AS l
+        WHERE l.namespace = covered.namespace AND l.id = covered.tool_log_id
+    ), rank
 FROM covered JOIN near USING (seq)
 ORDER BY rank DESC, seq
 LIMIT 200

@@ -98,6 +98,7 @@ LATERAL (
     WHERE c.namespace = s.namespace AND c.parent_id = s.id AND c.thread_id = s.thread_id
 ) AS c
 WHERE s.namespace = %(namespace)s AND s.thread_id = %(thread_id)s AND s.kind = 'thread' AND s.level > 0
+    AND NOT s.stale
 ORDER BY s.first_seq, s.level DESC
 
 -- name: verify_siblings

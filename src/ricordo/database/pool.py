@@ -100,13 +100,16 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self, *, snapshot: bool = False) -> AsyncGenerator[Transaction]:
+    async def transaction(
+        self, *, snapshot: bool = False, rollback: bool = False
+    ) -> AsyncGenerator[Transaction]:
         """Open a transaction; it commits at the end of the block and rolls back on any exception.
 
         With `snapshot` all of its queries see the database as it is at the first one, and none may write.
+        With `rollback` it is rolled back at the end too, to see what it would have done.
         """
         with translated():
-            async with self._pool.connection() as connection, connection.transaction():
+            async with self._pool.connection() as connection, connection.transaction(force_rollback=rollback):
                 if snapshot:
                     await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 await connection.execute(self._confine)

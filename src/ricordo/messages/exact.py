@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, NoReturn, cast
 
-from ricordo.errors import InvalidMessageError
+from ricordo.errors import InvalidInputError, InvalidMessageError
 from ricordo.types import JSON
 
 MAX_DEPTH = 200
@@ -32,7 +32,15 @@ def encode(message: Mapping[str, Any]) -> str:
     stands between them in the stored form. Raises InvalidMessageError as `check` does.
     """
     check(message)
-    return json.dumps(map_strings(dict(message), _separate), separators=(",", ":"), allow_nan=False)
+    return _dumps(dict(message))
+
+
+def encode_value(value: object, name: str) -> str:
+    """Return any JSON value as `encode` does a message; raises InvalidInputError, beginning with the value's name."""
+    fault = _fault(value, 1)
+    if fault is not None:
+        raise InvalidInputError(f"{name}{fault[0]} {fault[1]}", hint="pass plain JSON")
+    return _dumps(value)
 
 
 def decode(text: str) -> dict[str, JSON]:
@@ -43,7 +51,12 @@ def decode(text: str) -> dict[str, JSON]:
         raise InvalidMessageError(f"the stored message cannot be read: {error}") from error
     if not isinstance(value, dict):
         raise InvalidMessageError("the stored message is not a JSON object")
-    return cast("dict[str, JSON]", map_strings(value, _join)) if "\\uffff" in text else value
+    return cast("dict[str, JSON]", _joined(value, text))
+
+
+def decode_value(text: str) -> JSON:
+    """Return the value that `encode_value` wrote."""
+    return cast("JSON", _joined(json.loads(text), text))
 
 
 def check(message: Mapping[str, Any]) -> None:
@@ -124,6 +137,14 @@ def _scalar_fault(value: object) -> str | None:
     if value is None or kind is str or kind is bool:
         return None
     return f"is a {kind.__name__}, which JSON does not have"
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(map_strings(value, _separate), separators=(",", ":"), allow_nan=False)
+
+
+def _joined(value: JSON, text: str) -> Any:
+    return map_strings(value, _join) if "\\uffff" in text else value
 
 
 def _separate(text: str) -> str:

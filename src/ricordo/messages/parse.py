@@ -26,8 +26,9 @@ class ParsedMessage:
     `message` is the original, untouched. `text` is what a reader sees: words, tool calls as `name(arguments)`,
     results, and a placeholder such as `[image]` for each attachment. `reasoning` is the model's own, which is not
     text. `calls` and `results` are the ids of the tool calls that it makes and answers, in order; a call or result
-    without an id has the empty one, and a legacy function call has `function:` and its name. `images` counts the
-    attachments of any kind. `question` marks a user message that holds more than tool results.
+    without an id has the empty one, and a legacy function call has `function:` and its name. `tools` are the names of
+    the tools that the calls are for. `images` counts the attachments of any kind. `question` marks a user message
+    that holds more than tool results.
     """
 
     _: KW_ONLY
@@ -36,6 +37,7 @@ class ParsedMessage:
     text: str
     reasoning: str
     calls: tuple[str, ...]
+    tools: tuple[str, ...]
     results: tuple[str, ...]
     images: int
     question: bool
@@ -55,12 +57,14 @@ def parse(raw: RawMessage) -> ParsedMessage:
     """
     role, parts = read(raw)
     text, files = without_files(readable(parts))
+    calls = [part for part in parts if isinstance(part, Call)]
     return ParsedMessage(
         role=role,
         message=cast("dict[str, JSON]", raw if isinstance(raw, dict) else dict(raw)),
         text=text,
         reasoning="\n".join(part.text for part in parts if isinstance(part, Reasoning) and part.text),
-        calls=tuple(part.id for part in parts if isinstance(part, Call)),
+        calls=tuple(call.id for call in calls),
+        tools=tuple(call.name for call in calls),
         results=tuple(id for part in parts if isinstance(part, Result) for id in part.ids),
         images=files + sum(1 for _ in _attachments(parts)),
         question=role == "user" and any(_is_the_users(part) for part in parts),

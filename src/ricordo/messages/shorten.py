@@ -10,20 +10,25 @@ _ZERO_WIDTH_JOINER = "\u200d"
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters; one that was cut ends with "…".
-
-    The cut never falls inside what is seen as one character: a base and its combining marks, a Hangul syllable, an
-    emoji sequence, a flag, a surrogate pair, CR LF. These are the extended grapheme clusters of Unicode Standard
-    Annex 29 but for its prepended marks (Arabic number signs); where in doubt the cut falls earlier.
-    """
+    """Return a text of at most `limit` characters; one that was cut, as `boundary` says, ends with "…"."""
     if len(text) <= limit:
         return text
     if limit < 1:
         return ""
-    end = limit - len(ELLIPSIS)
-    while end > 0 and _joined(text, end):
+    return text[: boundary(text, limit - len(ELLIPSIS))] + ELLIPSIS
+
+
+def boundary(text: str, position: int) -> int:
+    """Return the last position up to the given one at which a text may be cut.
+
+    A cut never falls inside what is seen as one character: a base and its combining marks, a Hangul syllable, an
+    emoji sequence, a flag, a surrogate pair, CR LF. These are the extended grapheme clusters of Unicode Standard
+    Annex 29 but for its prepended marks (Arabic number signs); where in doubt the cut falls earlier.
+    """
+    end = min(position, len(text))
+    while 0 < end < len(text) and _joined(text, end):
         end -= 1
-    return text[:end] + ELLIPSIS
+    return end
 
 
 def _joined(text: str, position: int) -> bool:

@@ -13,7 +13,7 @@ from ricordo.database.pool import Database, Params, Row, Transaction
 from ricordo.database.queries import load
 from ricordo.errors import InvalidInputError, KeyReusedError, NotFoundError
 from ricordo.messages import decode, encode, escape_id, parse, searchable
-from ricordo.stores.format import conversation, conversation_lines
+from ricordo.stores.format import conversation, window_lines
 from ricordo.tokens import reported_prompt_tokens, update_ratio
 from ricordo.types import JSON, AppendedMessage, Message, RawMessage, Summary, Thread
 
@@ -64,7 +64,8 @@ def check_id(id: str | UUID) -> UUID | None:
 
 def to_message(row: Row) -> Message:
     """Return the message of a row with the columns that the queries of this store share."""
-    id, thread_id, seq, role, content, message, count, pinned, summary_id, timestamp, metadata = row
+    (id, thread_id, seq, role, content, message, count, pinned, summary_id, timestamp, metadata, window_tokens,
+     preview) = row  # fmt: skip
     return Message(
         id=id,
         thread_id=thread_id,
@@ -77,6 +78,8 @@ def to_message(row: Row) -> Message:
         summary_id=summary_id,
         timestamp=timestamp,
         metadata=decode(metadata),
+        window_tokens=window_tokens,
+        preview=preview,
     )
 
 
@@ -100,6 +103,7 @@ def _prepare(raw: RawMessage, id: str) -> _NewMessage:
     if parsed.calls or parsed.results:
         links = {
             "calls": [escape_id(call) for call in parsed.calls],
+            "tools": [*parsed.tools],
             "results": [escape_id(result) for result in parsed.results],
             "question": parsed.question,
         }
@@ -230,7 +234,7 @@ class AsyncConversationalMemory:
         shown = await self.list(thread_id, limit=limit)
         thread = await self.thread(thread_id)
         older = max(thread.live_messages - len(shown), 0) if thread else 0
-        return conversation(conversation_lines(shown), older=older)
+        return conversation(window_lines(shown), older=older)
 
     async def list(
         self, thread_id: str, *, limit: int = 50, before: int | None = None, include_covered: bool = False
@@ -297,10 +301,16 @@ class AsyncConversationalMemory:
         await transaction.execute(_SQL["save_profile"], self._params(model=model, ratio=ratio))
 
     async def counters(self, thread_id: str, model: str | None) -> Row:
-        """Return (live, summaries, observed, estimate then, model, ratio) for the monitor: one row."""
+        """Return (live, summaries, observed, estimate then, model, ratio, policy) for the monitor: one row."""
         params = self._params(thread_id=check_thread_id(thread_id), model=model)
         row = await self._database.fetch_one(_SQL["monitor"], params)
-        return row or (None,) * 6
+        return row or (None,) * 7
+
+    async def set_policy(self, thread_id: str, policy: Mapping[str, JSON] | None) -> None:
+        """Keep the fields of a thread's own policy, or none."""
+        stored = None if policy is None else json.dumps(policy)
+        params = self._params(thread_id=check_thread_id(thread_id), policy=stored)
+        await self._database.fetch(_SQL["set_policy"], params)
 
     async def covered(self, summary: Summary, *, from_seq: int = 0, limit: int = 1000) -> tuple[Message, ...]:
         """Return the messages under a summary of any level in order, from a place on.

@@ -72,24 +72,30 @@ WHERE namespace = %(namespace)s AND id = ANY(%(ids)s::uuid[])
 -- name: newest
 -- The newest messages of a thread before a place, newest first; covered ones on request.
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
-    metadata::text
-FROM ricordo.conversational_memory
+    metadata::text, coalesce(window_tokens, tokens), (
+        SELECT l.preview FROM ricordo.tool_log_memory AS l WHERE l.namespace = m.namespace AND l.id = m.tool_log_id
+    )
+FROM ricordo.conversational_memory AS m
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq < %(before)s
 ORDER BY seq DESC LIMIT %(limit)s
 
 -- name: newest_live
 -- The newest live messages of a thread before a place, newest first.
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
-    metadata::text
-FROM ricordo.conversational_memory
+    metadata::text, coalesce(window_tokens, tokens), (
+        SELECT l.preview FROM ricordo.tool_log_memory AS l WHERE l.namespace = m.namespace AND l.id = m.tool_log_id
+    )
+FROM ricordo.conversational_memory AS m
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq < %(before)s AND summary_id IS NULL
 ORDER BY seq DESC LIMIT %(limit)s
 
 -- name: get
 -- One message by its id.
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
-    metadata::text
-FROM ricordo.conversational_memory
+    metadata::text, coalesce(window_tokens, tokens), (
+        SELECT l.preview FROM ricordo.tool_log_memory AS l WHERE l.namespace = m.namespace AND l.id = m.tool_log_id
+    )
+FROM ricordo.conversational_memory AS m
 WHERE namespace = %(namespace)s AND id = %(id)s::uuid
 
 -- name: search
@@ -99,8 +105,10 @@ WITH query AS (
     FROM unnest(to_tsvector('simple', left(%(query)s, 100000)))
 )
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
-    metadata::text
-FROM ricordo.conversational_memory, query
+    metadata::text, coalesce(window_tokens, tokens), (
+        SELECT l.preview FROM ricordo.tool_log_memory AS l WHERE l.namespace = m.namespace AND l.id = m.tool_log_id
+    )
+FROM ricordo.conversational_memory AS m, query
 WHERE namespace = %(namespace)s AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
     AND to_tsvector('simple', left(content, 100000)) @@ words
 ORDER BY ts_rank(to_tsvector('simple', left(content, 100000)), words) DESC, "timestamp" DESC, seq DESC
@@ -109,8 +117,10 @@ LIMIT %(limit)s
 -- name: covered
 -- The covered messages within a range of places, in order, from a place on.
 SELECT id::text, thread_id, seq, role, content, message::text, tokens, pinned, summary_id::text, "timestamp",
-    metadata::text
-FROM ricordo.conversational_memory
+    metadata::text, coalesce(window_tokens, tokens), (
+        SELECT l.preview FROM ricordo.tool_log_memory AS l WHERE l.namespace = m.namespace AND l.id = m.tool_log_id
+    )
+FROM ricordo.conversational_memory AS m
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq BETWEEN %(from_seq)s AND %(last_seq)s
     AND summary_id IS NOT NULL
 ORDER BY seq LIMIT %(limit)s
@@ -132,7 +142,7 @@ ORDER BY updated_at DESC, thread_id LIMIT %(limit)s
 
 -- name: monitor
 -- What the monitor reads: a thread's counters and how the model counts, one row.
-SELECT t.live_tokens, t.summary_tokens, t.observed_tokens, t.observed_estimate, t.model, p.ratio
+SELECT t.live_tokens, t.summary_tokens, t.observed_tokens, t.observed_estimate, t.model, p.ratio, t.policy
 FROM (SELECT 1) AS one
 LEFT JOIN ricordo.thread AS t ON t.namespace = %(namespace)s AND t.thread_id = %(thread_id)s
 LEFT JOIN ricordo.model_profile AS p
@@ -156,3 +166,10 @@ INSERT INTO ricordo.model_profile (namespace, model, ratio, observations, update
 VALUES (%(namespace)s, %(model)s, %(ratio)s, 1, clock_timestamp())
 ON CONFLICT (namespace, model) DO UPDATE
 SET ratio = excluded.ratio, observations = model_profile.observations + 1, updated_at = excluded.updated_at
+
+-- name: set_policy
+-- Keep a thread's own policy, or none.
+INSERT INTO ricordo.thread (namespace, thread_id, next_seq, policy, created_at, updated_at)
+VALUES (%(namespace)s, %(thread_id)s, 1, %(policy)s::json, clock_timestamp(), clock_timestamp())
+ON CONFLICT (namespace, thread_id) DO UPDATE SET policy = excluded.policy
+RETURNING thread_id

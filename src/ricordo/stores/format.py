@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
-from ricordo.types import Message
+from ricordo.messages import searchable, shorten
+from ricordo.types import JSON, Message, ToolLog
 
-Kind: TypeAlias = Literal["conversational", "summary"]
+Kind: TypeAlias = Literal["conversational", "summary", "tool_log"]
 
 NO_RESULT = "(no result)"
 TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
+INPUT_LIMIT = 300
+"""Characters of a tool's input, or of its error, in a line; the rest is read with `read_tool_log`."""
 
 _FORGERY = re.compile(
     r"""^(?=\s{0,3}(?:
         \#{1,6}(?:\s|$)                            # a heading, which begins a segment
       | \[Summary\ ID:                             # a reference
       | \[\d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\]        # a line of a conversation
-      | (?:MEMORY\ TYPE|DESCRIPTION|USAGE|CONVERSATION\ HISTORY|ORIGINAL\ MESSAGES):
+      | (?:MEMORY\ TYPE|DESCRIPTION|USAGE|CONVERSATION\ HISTORY|ORIGINAL\ MESSAGES|TOOL\ EXECUTIONS):
     ))""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -45,6 +49,11 @@ DESCRIPTORS: dict[Kind, Descriptor] = {
         "Summary Memory (semantic memory)",
         "References to older stretches of this thread that were condensed; each opens again to its original messages.",
         "Read the descriptions, and call expand_summary(id) before you rely on a detail that only a summary holds.",
+    ),
+    "tool_log": Descriptor(
+        "Tool Log (audit trail)",
+        "What tools were called with in this thread, what they gave back, and how they failed.",
+        "Check whether a tool was already called, and with what outcome, before you call it again.",
     ),
 }
 
@@ -76,12 +85,21 @@ def stamp(timestamp: datetime | None) -> str:
 
 def conversation_line(message: Message) -> str:
     """Return `[time] role: content`."""
-    return f"[{stamp(message.timestamp)}] {message.role}: {quote(message.content, behind_prefix=True)}"
+    return _line(message, message.content)
 
 
-def conversation_lines(messages: Iterable[Message]) -> str:
-    """Return the messages' lines in order, or the mark for none."""
-    return "\n".join(conversation_line(message) for message in messages) or NO_RESULT
+def window_line(message: Message) -> str:
+    """Return the line that a window shows: with the preview where there is one."""
+    return _line(message, message.content if message.preview is None else message.preview)
+
+
+def _line(message: Message, text: str) -> str:
+    return f"[{stamp(message.timestamp)}] {message.role}: {quote(text, behind_prefix=True)}"
+
+
+def window_lines(messages: Iterable[Message]) -> str:
+    """Return the lines that a window shows of messages, in order, or the mark for none."""
+    return "\n".join(window_line(message) for message in messages) or NO_RESULT
 
 
 def conversation(lines: str, *, older: int = 0) -> str:
@@ -98,3 +116,32 @@ def omission(count: int) -> str:
 def originals(lines: str) -> str:
     """Return the text of messages that an expansion brings back."""
     return block("conversational", f"ORIGINAL MESSAGES:\n{lines}")
+
+
+def execution_line(log: ToolLog) -> str:
+    """Return `[time] name(input) -> status[ in ms]`, the input cut at `INPUT_LIMIT` characters."""
+    given = shorten(input_text(log.tool_input), INPUT_LIMIT)
+    took = "" if log.duration_ms is None else f" in {log.duration_ms} ms"
+    return f"[{log.timestamp.astimezone(UTC):%H:%M:%S}] {log.tool_name}({given}) -> {log.status}{took}"
+
+
+def input_text(value: JSON) -> str:
+    """Return a tool's input as JSON on one line, nothing where there is none."""
+    return "" if value is None else " ".join(searchable(json.dumps(value, ensure_ascii=False)).splitlines())
+
+
+def output_text(value: JSON) -> str:
+    """Return what a tool gave back as readable text: a text as it is, anything else as JSON."""
+    return searchable(value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False))
+
+
+def execution(log: ToolLog) -> str:
+    """Return a tool's execution line, and below it, indented, its error, its preview, or its output.
+
+    Every line is indented, so that an output cannot pass for another execution. What is cut says how to read the rest.
+    """
+    error = shorten(log.error_message or "", INPUT_LIMIT)
+    shown = error or log.preview or output_text(log.tool_output) or NO_RESULT
+    cut = error != (log.error_message or "") or len(input_text(log.tool_input)) > INPUT_LIMIT
+    lines = [*shown.splitlines(), *([f'(all of it: read_tool_log("{log.id}"))'] if cut else [])]
+    return "\n".join([execution_line(log), *(f"    {line}" for line in lines)])

@@ -12,6 +12,7 @@ SELECT * FROM (
         items, recall_keys, source_tokens, tokens, reference_tokens, model, prompt_version, created_at
     FROM ricordo.summary_memory
     WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND kind = 'thread' AND parent_id IS NULL
+        AND NOT stale
     ORDER BY last_seq DESC LIMIT %(limit)s
 ) AS newest ORDER BY first_seq
 
@@ -28,6 +29,7 @@ ORDER BY first_seq
 SELECT id::text, description, message_count, reference_tokens
 FROM ricordo.summary_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND kind = 'thread' AND parent_id IS NULL
+    AND NOT stale
 ORDER BY last_seq DESC LIMIT %(limit)s
 
 -- name: source_text

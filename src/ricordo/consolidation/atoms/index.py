@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
 
-from ricordo.consolidation.atoms.atom import Atom, fold, plain
+from ricordo.consolidation.atoms.atom import Atom, AtomKind, fold, plain
 from ricordo.consolidation.atoms.compare import (
     EDGES,
     HASH_EDGES,
@@ -40,6 +40,7 @@ _ABBREVIATED_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 class _Text:
     """What one text states."""
 
+    keys: frozenset[tuple[AtomKind, str]]
     folded: str
     words: frozenset[str]
     names: tuple[str, ...]
@@ -77,7 +78,8 @@ class AtomIndex:
 
     def contains(self, atom: Atom) -> bool:
         """Whether the texts state the atom: in the same words, or in another form of the same thing."""
-        return self._in_some_form(atom) or self._verbatim(atom)
+        same = any((atom.kind, atom.key) in text.keys for text in self._texts)
+        return same or self._in_some_form(atom) or self._verbatim(atom)
 
     def _in_some_form(self, atom: Atom) -> bool:
         match atom.kind:
@@ -227,12 +229,15 @@ def _stated(reading: Reading) -> _Text:
             _add_number(atom, values, dates)
         elif atom.kind == "date":
             _add_date(atom, values, dates)
+        elif atom.kind == "error" and atom.key.isdecimal():
+            values.setdefault(atom.key.lstrip("0") or "0", set()).add("")
     words = set(_LETTERS.findall(plain(reading.text)))
     for word in words & WORDS.keys():
         values.setdefault(WORDS[word], set()).add("")
     words.update(part.lower() for part in _CAMEL_PART.findall(reading.text))
     names = tuple(dict.fromkeys(atom.key for atom in reading.atoms if atom.kind == "name"))
-    return _Text(fold(reading.text), frozenset(words), names, _initials(names), values, frozenset(dates))
+    keys = frozenset((atom.kind, atom.key) for atom in reading.atoms)
+    return _Text(keys, fold(reading.text), frozenset(words), names, _initials(names), values, frozenset(dates))
 
 
 def _initials(names: Iterable[str]) -> frozenset[str]:
@@ -249,13 +254,15 @@ def _add_number(atom: Atom, values: dict[str, set[str]], dates: set[str]) -> Non
 
 
 def _add_date(atom: Atom, values: dict[str, set[str]], dates: set[str]) -> None:
-    """Note a date and the figures told from it: its year, its day for "the 12th", the two numbers of "7/10"."""
+    """Note a date and the figures told from it: its year, day ("the 12th") and hour, and both numbers of "7/10"."""
     dates.update(atom.readings)
     if fraction := _DAY_MONTH.fullmatch(atom.text):
         for figure in fraction.groups():
             values.setdefault(str(int(figure)), set()).add("")
     for reading in atom.readings:
-        if not reading.startswith("T"):
+        if reading.endswith(":00") and ":" not in atom.text:
+            values.setdefault(str(int(reading[1:3])), set()).add("hour")
+        elif not reading.startswith("T"):
             year, _, day = reading.split("-")
             values.setdefault(year, set()).add("")
             values.setdefault(day.lstrip("0") or "0", set()).add("day")

@@ -135,7 +135,7 @@ def _capitalises_freely(text: str, words: list[_Word]) -> bool:
     if any(c.isdigit() or c == "," for c in text):
         return False
     telling = [word for word in words[:400] if not word.initial and word.text not in SMALL]
-    return len(telling) >= 3 and all(word.capitalised for word in telling)
+    return len(telling) >= 3 and words[0].capitalised and all(word.capitalised for word in telling)
 
 
 def _name(text: str, run: list[_Word]) -> Iterator[Atom]:

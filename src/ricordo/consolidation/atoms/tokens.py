@@ -37,12 +37,13 @@ _ERROR_NAME = re.compile(
     r"|ECONN\w+|ENOENT|EACCES|EPERM|EPIPE|ETIMEDOUT|ORA-\d+|0x[0-9A-Fa-f]{6,}"
 )
 _ERROR_CODE = re.compile(
-    r"\b(?:HTTP|error|errore|errno|sqlstate|exit|status|stato|codice)(?:\s(?:code|codice|status|errore|error|di|stato)){0,2}"
-    r"\s?[:#=]?\s?(?P<code>[A-Z]{0,4}-?\d[\dA-Z]{1,5})(?![\w.]*\d|\w)",
+    r"\b(?:HTTP|error|errore|errno|sqlstate|exit|status|stato|codice)"
+    r"(?:[ ](?:code|codice|status|errore|error|di|stato)){0,2}"
+    r"[ ]?[:#=]?[ ]?(?P<code>[A-Z]{0,4}-?\d[\dA-Z]{1,5})(?!\w|\.\d)",
     re.IGNORECASE,
 )
 _STATUS_FIRST = re.compile(
-    r"(?<![\w.,])(?P<code>[45]\d\d)\s(?:error|errore|status|response|not found|internal)\b", re.IGNORECASE
+    r"(?<![\w.,])(?P<code>[45]\d\d)[ ](?:error|errore|status|response|not found|internal)\b", re.IGNORECASE
 )
 _NAMED_THING = re.compile(
     r"\b(?:project|branch|repo|repository|bucket|queue|topic|cluster|namespace|slot|service|table|database|image|package"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from ricordo.consolidation.atoms import Atom, atoms
 from ricordo.consolidation.extractive import cues
 from ricordo.consolidation.extractive.records import units
+from ricordo.consolidation.redact import redact_secrets
 from ricordo.consolidation.sentences import Unit, UnitKind
 from ricordo.consolidation.source import SourceMessage
 from ricordo.tokens import count
@@ -104,7 +105,7 @@ def _simple(atom: Atom) -> Iterable[str]:
 def candidates_of(messages: Sequence[SourceMessage]) -> list[Candidate]:
     """Return the candidates in reading order; units of the same words become one that cites all their messages.
 
-    Units that look like a credential are left out, and so is prose that says nothing: a lone word, number or heading.
+    Units that hold a secret are left out, and so is prose that says nothing: a lone word, number or heading.
     """
     drafts: dict[tuple[str, ...], _Draft] = {}
     for index, message in enumerate(messages):
@@ -113,7 +114,7 @@ def candidates_of(messages: Sequence[SourceMessage]) -> list[Candidate]:
             draft = drafts.setdefault(_key(unit, failed=failed), _Draft(unit, role, index, failed))
             if not draft.numbers or draft.numbers[-1] != message.number:
                 draft.numbers.append(message.number)
-    built = (_candidate(draft) for draft in drafts.values() if not cues.SECRET.search(draft.unit.text))
+    built = (_candidate(draft) for draft in drafts.values() if redact_secrets(draft.unit.text) == draft.unit.text)
     telling = (candidate for candidate in built if _tells(candidate))
     return [replace(candidate, order=order) for order, candidate in enumerate(telling)]
 

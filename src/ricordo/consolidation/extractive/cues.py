@@ -104,16 +104,6 @@ CHATTER = any_of(
 
 QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?$")
 
-SECRET = re.compile(
-    r"\bsk-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}"
-    r"|\bBearer\s+[\w.~+/-]{12,}|\beyJ[\w-]{10,}\.[\w-]+"
-    r"|://[^\s/:@]+:[^\s/@]+@|-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|\b(?:password|passwd|pwd|secret|api[_-]?key|token)\b[\"']?\s*[:=]\s*[\"']?\S{6,}",
-    re.IGNORECASE,
-)
-"""Text that looks like a credential: it stays in the originals and is never quoted."""
-
-
 def language(words: Iterable[str]) -> Language:
     """Return the language that most stop words of a text belong to; "other" when they are fewer than one in twelve."""
     total = 0

@@ -1,0 +1,146 @@
+"""Recall keys: the most telling atoms of a source that its summary does not carry, so that a reader knows what lies beneath."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ricordo.consolidation.atoms import Atom, AtomIndex, atoms
+from ricordo.consolidation.source import SourceMessage
+from ricordo.tokens import count
+
+PREFIX = "Expand for: "
+SEPARATOR = ", "
+
+RECALL_SHARE = 0.2
+"""The part of a summary's budget that its recall keys may take."""
+
+LONGEST_KEY = 60
+"""Characters: longer addresses and paths cost more than they recall."""
+
+FEWEST_DIGITS = 3
+"""A bare figure with fewer digits only counts something."""
+
+_KIND: Mapping[str, float] = {"identifier": 1.3, "error": 1.3, "number": 0.8}
+_ROLE: Mapping[str, float] = {"user": 2.0, "assistant": 1.5}
+"""An atom that a person or the assistant took up matters more than one that only a tool printed. Both tables agree with
+the weights of the extractive summariser."""
+
+_LABELLING = re.compile(r"[\"']?\s?:\s?(?![\d/{])|\(")
+_FORGING = re.compile(r"[\[\]`\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|, ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """A telling atom of a source, as it first stands there.
+
+    `messages` counts those that state it, `role` is that of the most weighty, `last` the place of the last, from 0.
+    """
+
+    atom: Atom
+    messages: int
+    role: str
+    last: int
+
+
+def telling(text: str) -> Iterator[Atom]:
+    """Yield the atoms of a text that tell something by themselves, in order.
+
+    Left out are bare figures of one or two digits, quotations (what they hold counts), emphasis in capitals, and
+    names of fields and called functions.
+    """
+    for atom in atoms(text):
+        if atom.kind == "number":
+            value, unit = atom.readings[0].split(" ", 1)
+            tells = bool(unit) or sum(map(str.isdigit, value)) >= FEWEST_DIGITS
+        elif atom.kind == "name":
+            tells = not (atom.text.isupper() and " " in atom.text)
+        elif atom.kind == "identifier":
+            digits = sum(map(str.isdigit, atom.text))
+            tells = digits >= FEWEST_DIGITS or not _LABELLING.match(text, atom.end)
+        else:
+            tells = atom.kind != "quote"
+        if tells:
+            yield atom
+
+
+def inventory(messages: Sequence[SourceMessage]) -> tuple[Mention, ...]:
+    """Return the telling atoms of a source, each once, in order of appearance; linear in the source."""
+    found: dict[tuple[str, str], Mention] = {}
+    for place, message in enumerate(messages):
+        stated = {(atom.kind, atom.key): atom for atom in reversed([*telling(message.text)])}
+        for key, atom in reversed(stated.items()):
+            seen = found.get(key)
+            found[key] = Mention(
+                atom=seen.atom if seen else atom,
+                messages=seen.messages + 1 if seen else 1,
+                role=max(seen.role, message.role, key=_weight) if seen else message.role,
+                last=place,
+            )
+    return tuple(found.values())
+
+
+def _weight(role: str) -> float:
+    return _ROLE.get(role, 1.0)
+
+
+def recall_keys(
+    sources: Sequence[SourceMessage],
+    content: str,
+    *,
+    budget: int,
+    frequency: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """Return the most telling atoms of the sources that the content does not carry, the most telling first.
+
+    The line that `recall_line` makes of them has at most `budget` tokens. `frequency` says, by the key of an atom,
+    how many other summaries of the namespace hold it: what is common there tells less. An atom weighs by its kind,
+    by who used it and by tf-idf over the messages (Salton and Buckley, 1988).
+    """
+    return chosen(inventory(sources), AtomIndex([content]), size=len(sources), budget=budget, frequency=frequency)
+
+
+def chosen(
+    mentions: Sequence[Mention],
+    carried: AtomIndex,
+    *,
+    size: int,
+    budget: int,
+    frequency: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """Return the recall keys of an inventory of `size` messages; see `recall_keys`."""
+    known = frequency or {}
+
+    def worth(mention: Mention) -> float:
+        commonness = 1 + math.log2(1 + known.get(mention.atom.key, 0))
+        return worth_of(mention, size) / commonness
+
+    keys: list[str] = []
+    left = budget - count(PREFIX)
+    for mention in sorted(mentions, key=worth, reverse=True):
+        key = " ".join(mention.atom.text.split())
+        cost = count(f"{key}{SEPARATOR}")
+        if left < 2:
+            break
+        if cost <= left and _is_showable(key) and key not in keys and not carried.contains(mention.atom):
+            keys.append(key)
+            left -= cost
+    return tuple(keys)
+
+
+def worth_of(mention: Mention, size: int) -> float:
+    """Return how telling an atom is within a source of `size` messages."""
+    rarity = math.log(1 + size / mention.messages) / math.log(1 + size)
+    frequency = 1 + math.log2(mention.messages)
+    return _KIND.get(mention.atom.kind, 1.0) * _weight(mention.role) * frequency * rarity
+
+
+def _is_showable(key: str) -> bool:
+    return 1 < len(key) <= LONGEST_KEY and not _FORGING.search(key)
+
+
+def recall_line(keys: Sequence[str]) -> str:
+    """Return the line that closes a summary's content, or an empty text without keys."""
+    return f"{PREFIX}{SEPARATOR.join(keys)}" if keys else ""
