@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ricordo import AsyncMemory
-from ricordo.types import Message, RawMessage
+from ricordo.types import Message, RawMessage, Verification
 
 
 def exactly(value: object) -> str:
@@ -60,6 +60,14 @@ async def everything(memory: AsyncMemory, thread_id: str, *, max_tokens: int = 2
     return found
 
 
+async def assert_sound(memory: AsyncMemory, thread_id: str | None = None) -> Verification:
+    """Assert that `verify` finds nothing wrong, in a thread or anywhere, and return what it counted."""
+    proof = await memory.verify(thread_id)
+    assert proof.ok, proof.faults
+    assert proof.messages == proof.live + proof.covered
+    return proof
+
+
 async def assert_whole(
     memory: AsyncMemory, thread_id: str, expected: Sequence[RawMessage], *, max_tokens: int = 20_000
 ) -> None:
@@ -68,6 +76,4 @@ async def assert_whole(
     assert len(found) == len(expected)
     for message, original in zip(found, expected, strict=True):
         assert exactly(message.message) == exactly(original), (thread_id, message.seq)
-    proof = await memory.verify(thread_id)
-    assert proof.ok, proof.faults
-    assert proof.messages == proof.live + proof.covered == len(expected)
+    assert (await assert_sound(memory, thread_id)).messages == len(expected)

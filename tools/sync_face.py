@@ -32,8 +32,9 @@ class Source:
 
 
 SOURCES = (
-    Source("stores/conversational.py", "AsyncConversationalMemory", frozenset({"counters", "covered"})),
+    Source("stores/conversational.py", "AsyncConversationalMemory", frozenset({"counters", "covered", "set_policy"})),
     Source("stores/summary.py", "AsyncSummaryMemory", frozenset({"insert"})),
+    Source("stores/tool_log.py", "AsyncToolLog", frozenset({"find"})),
     Source("memory.py", "AsyncMemory"),
 )
 

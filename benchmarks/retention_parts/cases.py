@@ -26,7 +26,8 @@ FEWEST_QUERY_WORDS = 3
 LONGEST_QUERY = 300
 
 KINDS = {"date": "dates", "number": "amounts", "name": "names"}
-"""What probes are called in the tables; all other atoms are identifiers."""
+"""What probes are called in the tables; all other atoms are identifiers. A name is a probe where it was decided on:
+labels and titles are capitalised too."""
 
 AIRLINE_TASKS = 25
 """Tasks below this are developed on, the others reported: the recordings hold each task twice."""
@@ -50,51 +51,80 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One conversation's source, with what mattered later; `tokens` is the source's size."""
+    """One conversation's source, with what mattered later.
+
+    `tokens` is the source's size, `outputs` are the roles under which tools' outputs stand.
+    """
 
     name: str
     source: tuple[ParsedMessage, ...]
     tokens: int
+    outputs: frozenset[str]
     probes: tuple[Probe, ...]
 
 
 def cases(folder: Path, half: Half) -> list[Case]:
     """Return one half of the recorded conversations; no task is in both halves."""
-    recorded = ((name, [parse(message) for message in messages]) for name, messages in _recordings(folder, half))
-    cut = (_case(name, [one for one in messages if one.role != "system"]) for name, messages in recorded)
-    return [case for case in cut if case.tokens >= FEWEST_SOURCE_TOKENS and case.probes]
+    found = [_case(recording) for recording in _recordings(folder, half)]
+    return [case for case in found if case.tokens >= FEWEST_SOURCE_TOKENS and case.probes]
 
 
-def _recordings(folder: Path, half: Half) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recording:
+    """A conversation as it was recorded. `speakers` are those whose words are not outputs."""
+
+    name: str
+    messages: Sequence[Mapping[str, Any]]
+    speakers: frozenset[str]
+
+
+def _recordings(folder: Path, half: Half) -> Iterator[_Recording]:
     for one in json.loads((folder / "tau-bench-airline.json").read_text(encoding="utf-8")):
         if (one["task_id"] < AIRLINE_TASKS) == (half == "develop"):
-            yield f"airline {one['task_id']}/{one['trial']}", one["traj"]
+            name = f"airline {one['task_id']}/{one['trial']}"
+            yield _Recording(name=name, messages=one["traj"], speakers=frozenset({"user", "assistant"}))
     for path in sorted((folder / "swe-agent").glob("*.traj")):
         if path.name.startswith(DEVELOP_SWE) == (half == "develop"):
-            yield path.stem, json.loads(path.read_text(encoding="utf-8"))["history"]
+            messages = json.loads(path.read_text(encoding="utf-8"))["history"]
+            yield _Recording(name=path.stem, messages=messages, speakers=frozenset({"assistant"}))
 
 
-def _case(name: str, messages: Sequence[ParsedMessage]) -> Case:
+def _case(recording: _Recording) -> Case:
+    messages = [one for one in map(parse, recording.messages) if one.role != "system"]
     sizes = [count(one.text) for one in messages]
     allowed = [place for place, free in enumerate(cut_positions(messages)) if free]
     cut = min(allowed, key=lambda place: abs(sum(sizes[:place]) - SOURCE_SHARE * sum(sizes)))
-    source, later = messages[:cut], messages[cut:]
-    return Case(name=name, source=tuple(source), tokens=sum(sizes[:cut]), probes=tuple(_probes(source, later)))
+    probes = tuple(_probes(messages[:cut], messages[cut:], recording.speakers))
+    return Case(
+        name=recording.name,
+        source=tuple(messages[:cut]),
+        tokens=sum(sizes[:cut]),
+        outputs=frozenset({"user", "tool"}) - recording.speakers,
+        probes=probes,
+    )
 
 
-def _probes(source: Sequence[ParsedMessage], later: Sequence[ParsedMessage]) -> Iterator[Probe]:
+def _probes(
+    source: Sequence[ParsedMessage], later: Sequence[ParsedMessage], speakers: frozenset[str]
+) -> Iterator[Probe]:
     known = AtomIndex(one.text for one in source)
-    acted = AtomIndex(one.text for one in source if one.calls)
+    decided = {_key(atom) for one in source if one.calls for atom in telling(one.text)}
     seen: set[tuple[str, str]] = set()
     for place, message in enumerate(later):
         for atom in telling(message.text):
-            if (atom.kind, atom.key) in seen:
-                continue
-            seen.add((atom.kind, atom.key))
-            if message.role in ("user", "assistant") and known.contains(atom):
-                kind = KINDS.get(atom.kind, "identifiers")
-                query = _query(later, place, atom)
-                yield Probe(atom=atom, kind=kind, decided=acted.contains(atom), query=query)
+            matters = message.role in speakers and (atom.kind != "name" or _key(atom) in decided)
+            if matters and _key(atom) not in seen and known.contains(atom):
+                yield Probe(
+                    atom=atom,
+                    kind=KINDS.get(atom.kind, "identifiers"),
+                    decided=_key(atom) in decided,
+                    query=_query(later, place, atom),
+                )
+            seen.add(_key(atom))
+
+
+def _key(atom: Atom) -> tuple[str, str]:
+    return atom.kind, atom.key
 
 
 def _query(later: Sequence[ParsedMessage], place: int, atom: Atom) -> str:

@@ -89,14 +89,17 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in _PERCENTAGES:
-            _check_number(name, getattr(self, name), int | float, 0, 100)
-        for name in _COUNTS:
-            _check_number(name, getattr(self, name), int, 0, _MOST)
+        for names, kind, most in ((_PERCENTAGES, int | float, 100), (_COUNTS, int, _MOST)):
+            for name in names:
+                value = getattr(self, name)
+                if value is not None or name not in _OPTIONAL:
+                    _check_number(name, value, kind, most)
         if self.warn_percent > self.critical_percent:
             raise _out_of_range("warn_percent", self.warn_percent, f"at most critical_percent, {self.critical_percent}")
         if self.target_percent is not None and self.target_percent > self.critical_percent:
-            raise _out_of_range("target_percent", self.target_percent, f"at most critical_percent, {self.critical_percent}, or None")
+            raise _out_of_range(
+                "target_percent", self.target_percent, f"at most critical_percent, {self.critical_percent}, or None"
+            )
 
 
 _PERCENTAGES = ("warn_percent", "critical_percent", "target_percent", "reference_percent")
@@ -113,12 +116,10 @@ _MOST = 2**53
 """The largest whole number that every reader of JSON gives back exactly (RFC 8259, section 6)."""
 
 
-def _check_number(name: str, value: object, kind: type | UnionType, least: int, most: int) -> None:
-    if value is None and name in _OPTIONAL:
-        return
-    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
-        whole = "" if kind is not int else "whole "
-        raise _out_of_range(name, value, f"a {whole}number from {least} to {most}")
+def _check_number(name: str, value: Any, kind: type | UnionType, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= most:
+        whole = "whole " if kind is int else ""
+        raise _out_of_range(name, value, f"a {whole}number from 0 to {most}")
 
 
 def _out_of_range(name: str, value: object, right: str) -> ConfigurationError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,10 +15,14 @@ from psycopg.rows import tuple_row
 
 from ricordo.config import Policy, Settings, load_settings
 from ricordo.consolidation.consolidator import Consolidator
-from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, NOT_FOUND, Depth, Expander, lines_of, parse_id
+from ricordo.consolidation.expand import NOT_FOUND, Depth, Expander, lines_of
 from ricordo.consolidation.forget import Forgetter
 from ricordo.consolidation.offload import largest_section, replace_conversation, replace_section
+from ricordo.consolidation.paging import DEFAULT_MAX_TOKENS, parse_id
+from ricordo.consolidation.prune import preview
+from ricordo.consolidation.standing import Wish, policy_of
 from ricordo.consolidation.summarise import Summariser
+from ricordo.consolidation.tool_pages import ToolLogReader
 from ricordo.consolidation.verify import Verifier
 from ricordo.database.embedded import EmbeddedServer, Lease
 from ricordo.database.failures import translated
@@ -25,10 +30,22 @@ from ricordo.database.migrate import migrate
 from ricordo.database.pool import Database, check_namespace
 from ricordo.errors import InvalidInputError, ModelError
 from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, check_thread_id
-from ricordo.stores.format import conversation_line, originals, quote
+from ricordo.stores.format import originals, quote, window_line
 from ricordo.stores.summary import AsyncSummaryMemory
+from ricordo.stores.tool_log import AsyncToolLog
 from ricordo.tokens import DEFAULT_MODEL, count_tools, model_limit
-from ricordo.types import Condensation, Consolidation, Expansion, Forgetting, Message, Thread, Usage, Verification
+from ricordo.types import (
+    Condensation,
+    Consolidation,
+    Expansion,
+    Forgetting,
+    Message,
+    Pruning,
+    Thread,
+    ToolLogPage,
+    Usage,
+    Verification,
+)
 from ricordo.window.fill import fill, sizes
 from ricordo.window.monitor import monitor_context_window, usage
 from ricordo.window.segments import Window
@@ -45,6 +62,7 @@ class AsyncMemory:
 
     conversational: AsyncConversationalMemory
     summary: AsyncSummaryMemory
+    tool_log: AsyncToolLog
 
     def __init__(
         self,
@@ -56,12 +74,16 @@ class AsyncMemory:
         server: Lease | None,
     ) -> None:
         """Assemble the stores and the pipeline on an open database; use `open` instead."""
-        self.policy = policy
+        self._policy = policy
         self._database = database
         self._server = server
         self.conversational = AsyncConversationalMemory(database)
         self.summary = AsyncSummaryMemory(database)
-        self._consolidator = Consolidator(database, self.summary, settings=settings, policy=policy, model=summariser)
+        self.tool_log = AsyncToolLog(database, partial(preview, above=policy.prune_above_tokens))
+        self._consolidator = Consolidator(
+            database, self.conversational, self.summary, settings=settings, policy=policy, model=summariser
+        )
+        self._tool_logs = ToolLogReader(self.tool_log)
         self._expander = Expander(database, self.conversational, self.summary)
         self._verifier = Verifier(database)
         self._forgetter = Forgetter(database)
@@ -143,33 +165,70 @@ class AsyncMemory:
         count goes on from that figure, which holds all of this already.
         """
         row = await self.conversational.counters(thread_id, model)
-        live, references, observed, then, observed_model, ratio = row
-        name = model or observed_model or DEFAULT_MODEL
-        factor = ratio or 1.0
-        segments = {"conversational": round((live or 0) * factor), "summary": round((references or 0) * factor)}
-        if observed is not None and observed_model == name:
-            since = round(((live or 0) + (references or 0) - then) * factor)
-            segments = {"observed": observed, "since": max(since, 0)}
+        name = model or row.model or DEFAULT_MODEL
+        ratio = row.ratio or 1.0
+        if row.observed_tokens is not None and row.model == name:
+            since = round((row.live_tokens + row.summary_tokens - (row.observed_estimate or 0)) * ratio)
+            segments = {"observed": row.observed_tokens, "since": max(since, 0)}
         else:
-            segments |= {"tools": count_tools(tools), "overhead": overhead_tokens}
-        return usage(
-            segments,
-            limit=model_limit(name),
-            warn=self.policy.warn_percent,
-            critical=self.policy.critical_percent,
-        )
+            segments = {
+                "conversational": round(row.live_tokens * ratio),
+                "summary": round(row.summary_tokens * ratio),
+                "tools": count_tools(tools),
+                "overhead": overhead_tokens,
+            }
+        policy = policy_of(row, self._policy)
+        return usage(segments, limit=model_limit(name), warn=policy.warn_percent, critical=policy.critical_percent)
 
-    async def summarize_conversation(self, thread_id: str, keep_recent_tokens: int = 0) -> Consolidation:
+    async def policy(self, thread_id: str) -> Policy:
+        """Return the policy that holds for a thread: its own, or the one that this memory was opened with.
+
+        Raises ConfigurationError where what is stored is out of range.
+        """
+        return await self._consolidator.policy(check_thread_id(thread_id))
+
+    async def set_policy(self, thread_id: str, policy: Policy | None) -> None:
+        """Store a policy with a thread, for every process that works on it; None takes it away again."""
+        await self.conversational.set_policy(thread_id, None if policy is None else asdict(policy))
+
+    async def prune(self, thread_id: str) -> Pruning:
+        """Shorten old tool results in the thread's window, without a model, and say what that freed.
+
+        A result of more tokens than the thread's policy allows, older than the newest turn, is shown by its beginning,
+        its end, the identifiers in it, and the call of `read_tool_log` that reads the rest. The messages themselves
+        stay as they are, and expand and are summarised whole. All or nothing, in one transaction.
+        """
+        return await self._consolidator.prune(check_thread_id(thread_id))
+
+    async def summarize_conversation(
+        self,
+        thread_id: str,
+        keep_recent_tokens: int = 0,
+        *,
+        keep_recent_turns: int = 0,
+        force: bool = False,
+        model: str | None = None,
+        overhead_tokens: int = 0,
+    ) -> Consolidation:
         """Summarise the thread's live messages, store the summary and mark them with its id, all or nothing.
 
         Takes the oldest stretch that the planner allows (see `ricordo.consolidation.plan`) and leaves at least
-        `keep_recent_tokens` of the newest messages live. Where there is nothing to do, or another process is at
-        it, the result's status is the reason. Raises ModelError where the model gave nothing usable; then nothing
-        was stored and the next attempt starts from the originals.
+        `keep_recent_tokens` and `keep_recent_turns` of the newest messages live, or what the thread's policy says.
+        Where that policy has a target, only a window above it is touched, long tool results are shortened first, and
+        nothing is summarised that cannot bring it there; `model` names the model whose window is meant, and
+        `overhead_tokens` what only the caller knows of, as in `monitor`. With `force` the policy's target and what it
+        keeps do not count. Where there is nothing to do, or another process is at it, the result's status is the
+        reason. Raises ModelError where the model gave nothing usable; then nothing was stored and the next attempt
+        starts from the originals.
         """
-        if keep_recent_tokens < 0:
-            raise InvalidInputError(f"keep_recent_tokens must not be negative: {keep_recent_tokens}")
-        return await self._consolidator.thread(check_thread_id(thread_id), keep_recent_tokens)
+        wish = Wish(
+            keep_recent_tokens=_not_negative("keep_recent_tokens", keep_recent_tokens),
+            keep_recent_turns=_not_negative("keep_recent_turns", keep_recent_turns),
+            force=force,
+            model=model,
+            overhead_tokens=_not_negative("overhead_tokens", overhead_tokens),
+        )
+        return await self._consolidator.thread(check_thread_id(thread_id), wish)
 
     async def condense(self, thread_id: str, *, budget: int | None = None) -> Condensation:
         """Put the oldest references of a thread under parent summaries until they take at most `budget` tokens.
@@ -221,6 +280,18 @@ class AsyncMemory:
         """
         return await self._expander.expand(summary_id, query=query, max_tokens=max_tokens, cursor=cursor, depth=depth)
 
+    async def read_tool_log(
+        self, id: str, query: str | None = None, *, max_tokens: int = DEFAULT_MAX_TOKENS, cursor: str | None = None
+    ) -> ToolLogPage:
+        """Open a tool's output again, whole and page by page, or where a query points.
+
+        The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the best
+        matching lines are shown, each with its neighbours. The id may be pasted with text around it; a malformed or
+        unknown one is answered with `found=False` and a text that says so. Raises InvalidInputError for a cursor that
+        is not one.
+        """
+        return await self._tool_logs.read(id, query=query, max_tokens=max_tokens, cursor=cursor)
+
     async def read_summary_by_id(self, summary_id: str) -> str:
         """Return a summary's text, or "(summary not found)"."""
         uuid = parse_id(summary_id)
@@ -271,8 +342,9 @@ class AsyncMemory:
         references = [line for line, _ in await self.summary.references(thread_id, limit=1000)] if thread else []
         older = thread.live_messages - len(lines) if thread else 0
         segments = fill(quote(question) if question else None, lines, references, budget, older=max(older, 0))
+        policy = await self.policy(thread_id)
         measured = usage(
-            sizes(segments), limit=max(budget, 1), warn=self.policy.warn_percent, critical=self.policy.critical_percent
+            sizes(segments), limit=max(budget, 1), warn=policy.warn_percent, critical=policy.critical_percent
         )
         return Window(segments=segments, budget=budget, usage=measured)
 
@@ -280,13 +352,13 @@ class AsyncMemory:
         """Return the newest live messages' lines, oldest first, one batch more than the budget needs at most."""
         newest: list[Message] = []
         before: int | None = None
-        while sum(message.tokens for message in newest) <= budget:
+        while sum(message.window_tokens for message in newest) <= budget:
             batch = await self.conversational.list(thread.thread_id, limit=_BATCH, before=before)
             newest = [*batch, *newest]
             if len(batch) < _BATCH:
                 break
             before = batch[0].seq
-        return [conversation_line(message) for message in newest]
+        return [window_line(message) for message in newest]
 
     async def forget(
         self,
@@ -352,6 +424,12 @@ class AsyncMemory:
         row; `progress` is called with each thread's id.
         """
         return await self._verifier.verify(thread_id, progress=progress)
+
+
+def _not_negative(name: str, value: int) -> int:
+    if value < 0:
+        raise InvalidInputError(f"{name} must not be negative: {value}")
+    return value
 
 
 async def _prepare(url: str) -> None:

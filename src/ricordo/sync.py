@@ -8,12 +8,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from ricordo.config import Policy
-from ricordo.consolidation.expand import DEFAULT_MAX_TOKENS, Depth
+from ricordo.consolidation.expand import Depth
+from ricordo.consolidation.paging import DEFAULT_MAX_TOKENS
 from ricordo.consolidation.summarise import Summariser
 from ricordo.loop import run
 from ricordo.memory import AsyncMemory
 from ricordo.stores.conversational import AsyncConversationalMemory
 from ricordo.stores.summary import AsyncSummaryMemory
+from ricordo.stores.tool_log import AsyncToolLog
 from ricordo.tokens import DEFAULT_MODEL
 from ricordo.types import (
     JSON,
@@ -21,10 +23,15 @@ from ricordo.types import (
     Condensation,
     Consolidation,
     Expansion,
+    Forgetting,
     Message,
+    Pruning,
     RawMessage,
     Summary,
     Thread,
+    ToolExecution,
+    ToolLogPage,
+    ToolStatus,
     Usage,
     Verification,
 )
@@ -155,6 +162,66 @@ class SummaryMemory:
         return run(self._async.source_text(id))
 
 
+class ToolLog:
+    """Executions of tools, by thread and time; an output of any length is kept whole."""
+
+    def __init__(self, source: AsyncToolLog) -> None:
+        """Wrap an asynchronous twin."""
+        self._async = source
+
+    def write(
+        self,
+        thread_id: str,
+        tool_name: str,
+        tool_input: JSON = None,
+        tool_output: JSON = None,
+        status: ToolStatus = "success",
+        error_message: str | None = None,
+        duration_ms: int | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+        *,
+        call_id: str | None = None,
+    ) -> str:
+        """Keep one execution of a tool and return its id (a UUID).
+
+        `tool_input` and `tool_output` are any JSON value and come back equal. `duration_ms` is in milliseconds,
+        `call_id` the id of the model's call. Raises InvalidInputError before anything is stored.
+        """
+        return run(
+            self._async.write(
+                thread_id,
+                tool_name,
+                tool_input,
+                tool_output,
+                status,
+                error_message,
+                duration_ms,
+                metadata,
+                call_id=call_id,
+            )
+        )
+
+    def read(self, thread_id: str, limit: int = 10, only_errors: bool = False) -> str:
+        """Return the newest executions, oldest first, in the published text form for a prompt.
+
+        A long output is shown by its preview, which says how to read the rest.
+        """
+        return run(self._async.read(thread_id, limit, only_errors))
+
+    def list(
+        self, thread_id: str, *, limit: int = 50, before: str | None = None, only_errors: bool = False
+    ) -> tuple[ToolExecution, ...]:
+        """Return the newest executions before the one of the id `before`, oldest first; failed ones alone on request.
+
+        To page backwards, pass the first result's id as the next `before`.
+        """
+        return run(self._async.list(thread_id, limit=limit, before=before, only_errors=only_errors))
+
+    def get(self, id: str) -> ToolExecution:
+        """Return the execution of this id; raises NotFoundError."""
+        return run(self._async.get(id))
+
+
 class Memory:
     """An agent's memory in one namespace of one PostgreSQL.
 
@@ -166,11 +233,14 @@ class Memory:
 
     summary: SummaryMemory
 
+    tool_log: ToolLog
+
     def __init__(self, source: AsyncMemory) -> None:
         """Wrap an asynchronous twin."""
         self._async = source
         self.conversational = ConversationalMemory(source.conversational)
         self.summary = SummaryMemory(source.summary)
+        self.tool_log = ToolLog(source.tool_log)
 
     @classmethod
     def open(
@@ -227,15 +297,57 @@ class Memory:
         """
         return run(self._async.monitor(thread_id, model=model, tools=tools, overhead_tokens=overhead_tokens))
 
-    def summarize_conversation(self, thread_id: str, keep_recent_tokens: int = 0) -> Consolidation:
+    def policy(self, thread_id: str) -> Policy:
+        """Return the policy that holds for a thread: its own, or the one that this memory was opened with.
+
+        Raises ConfigurationError where what is stored is out of range.
+        """
+        return run(self._async.policy(thread_id))
+
+    def set_policy(self, thread_id: str, policy: Policy | None) -> None:
+        """Store a policy with a thread, for every process that works on it; None takes it away again."""
+        return run(self._async.set_policy(thread_id, policy))
+
+    def prune(self, thread_id: str) -> Pruning:
+        """Shorten old tool results in the thread's window, without a model, and say what that freed.
+
+        A result of more tokens than the thread's policy allows, older than the newest turn, is shown by its beginning,
+        its end, the identifiers in it, and the call of `read_tool_log` that reads the rest. The messages themselves
+        stay as they are, and expand and are summarised whole. All or nothing, in one transaction.
+        """
+        return run(self._async.prune(thread_id))
+
+    def summarize_conversation(
+        self,
+        thread_id: str,
+        keep_recent_tokens: int = 0,
+        *,
+        keep_recent_turns: int = 0,
+        force: bool = False,
+        model: str | None = None,
+        overhead_tokens: int = 0,
+    ) -> Consolidation:
         """Summarise the thread's live messages, store the summary and mark them with its id, all or nothing.
 
         Takes the oldest stretch that the planner allows (see `ricordo.consolidation.plan`) and leaves at least
-        `keep_recent_tokens` of the newest messages live. Where there is nothing to do, or another process is at
-        it, the result's status is the reason. Raises ModelError where the model gave nothing usable; then nothing
-        was stored and the next attempt starts from the originals.
+        `keep_recent_tokens` and `keep_recent_turns` of the newest messages live, or what the thread's policy says.
+        Where that policy has a target, only a window above it is touched, long tool results are shortened first, and
+        nothing is summarised that cannot bring it there; `model` names the model whose window is meant, and
+        `overhead_tokens` what only the caller knows of, as in `monitor`. With `force` the policy's target and what it
+        keeps do not count. Where there is nothing to do, or another process is at it, the result's status is the
+        reason. Raises ModelError where the model gave nothing usable; then nothing was stored and the next attempt
+        starts from the originals.
         """
-        return run(self._async.summarize_conversation(thread_id, keep_recent_tokens))
+        return run(
+            self._async.summarize_conversation(
+                thread_id,
+                keep_recent_tokens,
+                keep_recent_turns=keep_recent_turns,
+                force=force,
+                model=model,
+                overhead_tokens=overhead_tokens,
+            )
+        )
 
     def condense(self, thread_id: str, *, budget: int | None = None) -> Condensation:
         """Put the oldest references of a thread under parent summaries until they take at most `budget` tokens.
@@ -273,11 +385,23 @@ class Memory:
 
         The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the
         best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
-        (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed whole
-        ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text that
-        says so. Raises InvalidInputError for a cursor that is not one.
+        (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed
+        whole ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text
+        that says so. Raises InvalidInputError for a cursor that is not one.
         """
         return run(self._async.expand_summary(summary_id, query, max_tokens=max_tokens, cursor=cursor, depth=depth))
+
+    def read_tool_log(
+        self, id: str, query: str | None = None, *, max_tokens: int = DEFAULT_MAX_TOKENS, cursor: str | None = None
+    ) -> ToolLogPage:
+        """Open a tool's output again, whole and page by page, or where a query points.
+
+        The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the best
+        matching lines are shown, each with its neighbours. The id may be pasted with text around it; a malformed or
+        unknown one is answered with `found=False` and a text that says so. Raises InvalidInputError for a cursor that
+        is not one.
+        """
+        return run(self._async.read_tool_log(id, query, max_tokens=max_tokens, cursor=cursor))
 
     def read_summary_by_id(self, summary_id: str) -> str:
         """Return a summary's text, or "(summary not found)"."""
@@ -305,6 +429,33 @@ class Memory:
         and the thread's references.
         """
         return run(self._async.window(thread_id, question, budget=budget, model=model))
+
+    def forget(
+        self,
+        *,
+        messages: Sequence[str] = (),
+        thread_id: str | None = None,
+        summary_id: str | None = None,
+        matching: str | None = None,
+        dry_run: bool = False,
+    ) -> Forgetting:
+        """Forget messages, with everything that was derived from them; what stays is consistent and provable.
+
+        Names messages by id, a whole thread, all that a summary covers (or a free text), or whatever holds a text
+        (case does not matter). Rows, tool logs and free texts are deleted. Every summary above them loses its text
+        in the same transaction and leaves the windows, and is then written again from what remains; where the model
+        fails, it stays withdrawn until `rebuild`. A dry run changes nothing and tells what would go. One transaction
+        a thread. Raises InvalidInputError where nothing is named, or an id is none.
+        """
+        return run(
+            self._async.forget(
+                messages=messages, thread_id=thread_id, summary_id=summary_id, matching=matching, dry_run=dry_run
+            )
+        )
+
+    def rebuild(self, thread_id: str) -> tuple[str, ...]:
+        """Write the thread's withdrawn summaries again and return their ids; raises ModelError."""
+        return run(self._async.rebuild(thread_id))
 
     def threads(self, *, limit: int = 100) -> tuple[Thread, ...]:
         """Return the namespace's threads with their counters, the latest change first."""

@@ -214,7 +214,7 @@ class Pruning:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolLog:
+class ToolExecution:
     """One execution of a tool.
 
     `tool_output` is exact. It is None where a message is the output: then `message_id` names it. `preview` is what a
@@ -248,7 +248,7 @@ class ToolLogPage:
     _: KW_ONLY
     found: bool
     text: str
-    log: ToolLog | None = None
+    log: ToolExecution | None = None
     output: str = ""
     cursor: str | None = None
     tokens: int = 0

@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
@@ -45,12 +45,12 @@ from ricordo.testing import (
 )
 
 KEY = "sk-test-0123456789abcdef"
-SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 QUESTION = [{"role": "user", "content": "What is 17*3?"}]
 
 
 @asynccontextmanager
-async def chat_with(base_url: str, **options: Any) -> AsyncIterator[ChatModel]:
+async def chat_with(base_url: str, **options: Any) -> AsyncGenerator[ChatModel]:
     model = ChatModel("test-model", base_url=base_url, **options)
     try:
         yield model

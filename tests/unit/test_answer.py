@@ -269,3 +269,15 @@ def test_a_description_that_tells_nothing_gives_way_to_a_note(label: str) -> Non
 def test_a_description_has_at_most_twelve_words() -> None:
     assert len(describe("word, " * 40, ()).split()) == DESCRIPTION_WORDS
     assert not describe("word, " * 40, ()).endswith(",")
+
+
+def test_a_label_and_a_citation_are_read_in_the_ways_that_models_write_them() -> None:
+    text = "**Description:** a talk about the corpus\n\n### Technical Information\n- It holds 7 files [Messages 1 and 3]\n"
+    draft = parse(text)
+    assert draft.description.startswith("a talk")
+    assert draft.lines[0].sources == (1, 3)
+    assert draft.lines[0].text == "It holds 7 files"
+
+
+def test_marks_without_end_are_cleaned_in_linear_time() -> None:
+    assert clean("# " * 20_000 + "word") == "word"

@@ -324,8 +324,8 @@ def test_any_input_is_accepted_and_the_draft_is_bounded_cited_and_grounded(
     draft = extract(messages, budget=budget)
     texts = {message.number: message.text for message in messages}
     if draft != Draft(description="", lines=()):
-        assert size_of(draft) <= budget
-        assert size_of(draft) < tokens_in(messages)
+        assert size_of(draft, budget) <= budget
+        assert size_of(draft, budget) < tokens_in(messages)
     assert all(checked.grounded for checked in check(draft.lines, texts))
     for line in draft.lines:
         assert line.sources == tuple(sorted(set(line.sources)))

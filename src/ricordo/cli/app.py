@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
-from ricordo.cli import conversations, database, output, summaries, tour
+from ricordo.cli import conversations, database, forgetting, output, summaries, tour
 from ricordo.cli.options import Common, with_common
 from ricordo.errors import RicordoError
 
@@ -54,6 +54,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "summaries": summaries.summaries,
     "expand": summaries.expand,
     "verify": summaries.verify,
+    "forget": forgetting.forget,
 }
 for _name, _function in _COMMANDS.items():
     app.command(_name)(with_common(_function))

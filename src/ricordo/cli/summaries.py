@@ -56,6 +56,9 @@ def expand(
     query: Annotated[str | None, typer.Option(help="Show only what matches these words, with its neighbours.")] = None,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     max_tokens: Annotated[int, typer.Option(help="Tokens of a page.")] = 8_000,
+    originals: Annotated[
+        bool, typer.Option("--originals", help="Of a summary of summaries, show the messages, not its children.")
+    ] = False,
 ) -> None:
     """Open a summary again, to its originals.
 
@@ -64,7 +67,8 @@ def expand(
     from ricordo.cli import views  # noqa: PLC0415
 
     with common.memory() as memory:
-        found = memory.expand_summary(id, query, max_tokens=max_tokens, cursor=cursor)
+        depth = "originals" if originals else None
+        found = memory.expand_summary(id, query, max_tokens=max_tokens, cursor=cursor, depth=depth)
     if not found.found:
         raise NotFoundError(
             f"there is no summary {id[:80]!r} in the namespace {memory.namespace!r}",

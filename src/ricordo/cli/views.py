@@ -18,7 +18,17 @@ from ricordo.cli.output import clean, silence
 from ricordo.config import Policy
 from ricordo.consolidation.draft import EMPTY_SECTION, HEADINGS
 from ricordo.importers import ImportReport
-from ricordo.types import Consolidation, Expansion, Summary, SummaryLine, Thread, Usage, UsageStatus, Verification
+from ricordo.types import (
+    Consolidation,
+    Expansion,
+    Forgetting,
+    Summary,
+    SummaryLine,
+    Thread,
+    Usage,
+    UsageStatus,
+    Verification,
+)
 from ricordo.window.segments import Item, Window
 
 STATUS_COLOURS: dict[UsageStatus, str] = {"ok": "green", "warning": "yellow", "critical": "red"}
@@ -229,6 +239,27 @@ def expansion(found: Expansion) -> None:
     console().print(safe(found.text), soft_wrap=True)
     if found.cursor and found.summary:
         show(Text(f"next: ricordo expand {found.summary.id} --cursor {found.cursor}", "bright_black"))
+
+
+def forgetting(found: Forgetting) -> None:
+    """Show what was forgotten, or would be, and what becomes of the summaries above it."""
+    verb = "would be forgotten" if found.dry_run else "forgotten"
+    show(Text(f"{plural(len(found.messages), 'message')} {verb}", "bold"))
+    for thread, messages in groupby(found.messages, key=lambda one: one.thread_id):
+        places = ", ".join(str(one.seq) for one in messages)
+        console().print(safe(f"  thread {thread}: places {places}"), soft_wrap=True)
+    for what, ids in (
+        ("emptied and written again from the rest" if found.dry_run else "emptied", found.summaries_emptied),
+        ("removed", found.summaries_removed),
+        ("written again", found.rebuilt),
+        ("withdrawn until they can be written again", found.pending),
+    ):
+        if ids:
+            console().print(safe(f"  summaries {what}: {', '.join(ids)}"), soft_wrap=True)
+    if found.detail:
+        show(Text(found.detail, "yellow"))
+    if found.dry_run and (found.messages or found.summaries_removed or found.summaries_emptied):
+        show(Text("nothing was changed: add --yes to forget it for good", "bright_black"))
 
 
 def verification(found: Verification) -> None:

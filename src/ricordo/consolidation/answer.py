@@ -40,16 +40,17 @@ _NOTHING_GIVEN = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^(?:[-*•‣–]|\d{1,3}[.)])\s+")
-_MARKER = re.compile(r"^(?:[-*•‣–]|#{1,6})(?:\s+|$)")
+_MARKER = re.compile(r"^(?:(?:[-*•‣–]|#{1,6})(?:\s+|$))+")
 _CITATIONS = re.compile(
     r"\s*(?:\[\s*|(?P<bare>\(\s*))(?P<label>(?:messages?|msgs?|sources?|fonti?|messaggi[oi]?)[\s:#]*)?"
-    r"(?P<numbers>\d[\d\s,;–-]*)[\])]\.?\s*$",
+    r"(?P<numbers>\d(?:[\d\s,;–-]|and|&)*)[\])]\.?\s*$",
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"\s*[(\[](open|aperto|aperta|da fare|to do)[)\]]\s*\.?\s*$", re.IGNORECASE)
 _REFERENCE = re.compile(r"\[\s*Summary ID\s*:(?:[^\]]*\])?", re.IGNORECASE)
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_LABEL = re.compile(r"^\W*(?:description|label|title|descrizione|titolo)\W*[:：]\s*(.+)$", re.IGNORECASE)
+_LABEL = re.compile(r"^\W*(?:description|label|title|descrizione|titolo)\W*[:：][\s*_]*(.+)$", re.IGNORECASE)
+_BROKEN_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(?![0-9a-fA-F]{4})[0-9a-fA-F]{0,3}")
 _START = re.compile(r'\{\s*"(?:description|items)"|\{')
 
 
@@ -149,8 +150,8 @@ def _parse_json(text: str) -> Draft | None:
 
     start = min(_START.finditer(text), key=lambda match: len(match[0]) == 1)
     try:
-        value: Any = repair_json(text[start.start() :], return_objects=True)
-    except RecursionError:
+        value: Any = repair_json(_BROKEN_ESCAPE.sub("\\1\ufffd", text[start.start() :]), return_objects=True)
+    except (RecursionError, ValueError):
         raise ModelAnswerError("the model's notes are nested without end") from None
     candidates = cast("list[Any]", value) if isinstance(value, list) else [value]
     for candidate in candidates:

@@ -38,7 +38,7 @@ def chunk(messages: Sequence[SourceMessage], *, budget: int, count: Callable[[st
     tokens = 0
     for part in _fitting(messages, budget, count):
         while held and tokens + part.size > budget:
-            cut = _turn_start(held, budget)
+            cut = _turn_start(held, budget, part.message.role)
             chunks.append(held[:cut])
             held = held[cut:]
             tokens = sum(kept.size for kept in held)
@@ -56,10 +56,14 @@ def _chunk(parts: Sequence[_Sized]) -> Chunk:
     return Chunk(messages=messages, tokens=sum(message.tokens for message in messages))
 
 
-def _turn_start(parts: Sequence[_Sized], budget: int) -> int:
-    """Return how many messages to close: up to the last user message behind the middle, or all of them."""
+def _turn_start(parts: Sequence[_Sized], budget: int, following: str) -> int:
+    """Return how many messages to close: up to the last user message behind the middle, or all of them.
+
+    A result's call stays with it, unless the call is all there is.
+    """
     before = 0
-    best = len(parts)
+    calls = [index for index, part in enumerate(parts) if part.message.role != "tool"]
+    best = (calls[-1] if calls and following == "tool" else 0) or len(parts)
     for index, part in enumerate(parts):
         if part.message.role == "user" and before * 2 >= budget:
             best = index

@@ -1,6 +1,6 @@
 -- name: facts
 -- What the planner needs of the live messages, in order.
-SELECT seq, role, tokens, pinned, tool_links
+SELECT seq, role, tokens, pinned, tool_links, window_tokens
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
 ORDER BY seq
@@ -8,7 +8,7 @@ ORDER BY seq
 -- name: sources
 -- The messages to summarise, in order, each with the digest of its exact original.
 SELECT seq, role, content, "timestamp", tokens,
-    ricordo.message_digest(seq, id, role, "timestamp", message, metadata)
+    ricordo.message_digest(seq, id, role, "timestamp", message, metadata), tool_links
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
     AND seq = ANY(%(seqs)s::bigint[])
@@ -21,8 +21,8 @@ WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND lease_token = 
 FOR UPDATE
 
 -- name: sources_now
--- How many of the planned messages are live, their tokens, and the digest over their digests.
-SELECT count(*), coalesce(sum(tokens), 0)::bigint,
+-- How many of the planned messages are live, their tokens in a window, and the digest over their digests.
+SELECT count(*), coalesce(sum(coalesce(window_tokens, tokens)), 0)::bigint,
     sha256(string_agg(ricordo.message_digest(seq, id, role, "timestamp", message, metadata), ''::bytea ORDER BY seq))
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
@@ -43,3 +43,10 @@ SET live_messages = live_messages - %(count)s, live_tokens = live_tokens - %(tok
     summary_tokens = summary_tokens + %(reference_tokens)s,
     observed_tokens = NULL, observed_estimate = NULL, updated_at = now()
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s
+
+-- name: messages
+-- The exact originals of some messages, in order.
+SELECT seq, message::text
+FROM ricordo.conversational_memory
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq = ANY(%(seqs)s::bigint[])
+ORDER BY seq

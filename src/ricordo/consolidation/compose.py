@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ricordo.config import Settings
 from ricordo.consolidation.answer import DESCRIPTION_WORDS, describe
+from ricordo.consolidation.atoms import AtomIndex
 from ricordo.consolidation.chunk import chunk
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.extractive import ExtractiveSummariser
 from ricordo.consolidation.ground import Checked, check
+from ricordo.consolidation.recall import RECALL_SHARE, chosen, inventory, recall_line, share_kept
+from ricordo.consolidation.redact import Redact, redact_secrets, redacted
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.consolidation.summarise import Drafted, ModelSummariser, Summariser, draft_chunk
 from ricordo.errors import ModelError
@@ -32,12 +35,15 @@ SUMMARY_TOKENS = (160, 1_500)
 class Composition:
     """A checked summary, ready to be stored.
 
-    `items` holds every line with what grounding decided, the dropped ones too; `content` shows the others.
+    `items` holds every line with what grounding decided, the dropped ones too; `content` shows the others, and ends
+    with the recall keys. `retention` is the share of the source's telling atoms that the lines keep.
     """
 
     description: str
     content: str
     items: tuple[SummaryLine, ...]
+    recall_keys: tuple[str, ...]
+    retention: float
     tokens: int
     model: str
     model_calls: int
@@ -58,9 +64,12 @@ class _Part:
 class Composer:
     """Summarises with a model where one is configured, and without one otherwise."""
 
-    def __init__(self, settings: Settings, model: Summariser | str | None) -> None:
-        """Take a model's name, a summariser, or nothing for the extractive one."""
+    def __init__(
+        self, settings: Settings, model: Summariser | str | None, *, redact: Redact | None = redact_secrets
+    ) -> None:
+        """Take a model's name, a summariser, or nothing for the extractive one; `redact` is applied to all they see."""
         self._settings = settings
+        self._redact = redact
         self._fallback = ExtractiveSummariser()
         self._chat: ChatModel | None = None
         self._custom: Summariser | None = None
@@ -86,40 +95,75 @@ class Composer:
         *,
         prompt: Literal["summarise", "condense"] = "summarise",
         sections: Mapping[int, Section] | None = None,
+        budget: int | None = None,
     ) -> Composition:
         """Summarise the messages, all of them, and check every line against what it cites.
 
         `prompt` says what a model is told about them. `sections` gives the section that each message is known to
-        belong to, which an extracted line keeps.
+        belong to, which an extracted line keeps. `budget` is what the content may have in tokens, where that is not
+        a share of the source; a model is told it, and only an extracted summary surely keeps it.
 
         Chunks are worked on side by side, `Settings.model_concurrency` model calls at a time. Raises ModelError
         where the model is unreachable, refuses, or denies the credentials; an unusable answer escalates to the
         extractive summariser.
         """
         summariser = self._summariser(prompt)
-        sources = {one.number: _attributed(one) for one in messages}
+        messages = redacted(messages, self._redact)
         chunks = chunk(messages, budget=summariser.window, count=count)
-        parts = await _all([self._compose(one, summariser, sources, sections or {}) for one in chunks])
-        merged = _merge(parts)
+        budgets = _budgets(chunks, budget)
+        parts = await _all(
+            [
+                self._compose(one, summariser, sections or {}, part - int(part * RECALL_SHARE))
+                for one, part in zip(chunks, budgets, strict=True)
+            ]
+        )
+        merged = _with_recall(_merge(parts, budget), messages, sum(budgets))
         if isinstance(summariser, ModelSummariser):
             spent = summariser.spent
             merged = replace(merged, model_calls=spent.calls, input_tokens=spent.input_tokens)
         return merged
 
     async def _compose(
-        self, one: Chunk, summariser: Summariser, sources: Mapping[int, str], sections: Mapping[int, Section]
+        self,
+        one: Chunk,
+        summariser: Summariser,
+        sections: Mapping[int, Section],
+        budget: int,
     ) -> _Part:
-        budget = min(max(one.tokens // SUMMARY_SHARE, SUMMARY_TOKENS[0]), SUMMARY_TOKENS[1])
         drafted = _placed(await draft_chunk(one, summariser, self._fallback, budget=budget), self._fallback, sections)
-        items = await _ground(one, drafted, sources)
-        if any(item.check != "dropped" for item in items) or drafted.summariser is self._fallback:
-            return _part(drafted, items, sources)
+        part = await _grounded(one, drafted)
+        if _kept(part.items) or drafted.summariser is self._fallback:
+            return part
         # Nothing that the model wrote is borne out by the messages: what they say themselves is.
         extracted = await self._fallback.summarise(one, budget=budget)
         escalations = (*drafted.escalations, "no line of the model's summary is in its sources", "extractive")
         drafted = Drafted(draft=extracted, summariser=self._fallback, escalations=escalations)
-        drafted = _placed(drafted, self._fallback, sections)
-        return _part(drafted, (*items, *await _ground(one, drafted, sources)), sources)
+        said = await _grounded(one, _placed(drafted, self._fallback, sections))
+        return replace(said, items=(*part.items, *said.items))
+
+
+def _budgets(chunks: Sequence[Chunk], budget: int | None) -> list[int]:
+    """Return the tokens that each chunk's summary may have: its share of the whole, or of its source."""
+    if budget is None:
+        return [min(max(one.tokens // SUMMARY_SHARE, SUMMARY_TOKENS[0]), SUMMARY_TOKENS[1]) for one in chunks]
+    whole = max(sum(one.tokens for one in chunks), 1)
+    return [budget * one.tokens // whole for one in chunks]
+
+
+def _with_recall(merged: Composition, messages: Sequence[SourceMessage], budget: int) -> Composition:
+    """Close a summary with its recall keys: their share of the budget, twice that of what the lines leave of it.
+
+    There are only as many as leave the whole shorter than its source.
+    """
+    share = int(budget * RECALL_SHARE)
+    left = budget - merged.tokens - count(merged.description)
+    room = min(max(left, share), 2 * share, sum(one.tokens for one in messages) - merged.tokens - 1)
+    mentions = inventory(messages)
+    carried = AtomIndex([merged.description, merged.content])
+    keys = chosen(mentions, carried, size=len(messages), budget=room)
+    content = "\n\n".join(filter(None, [merged.content, recall_line(keys)]))
+    kept = share_kept(mentions, AtomIndex([merged.content]))
+    return replace(merged, content=content, tokens=count(content), recall_keys=keys, retention=kept)
 
 
 def _placed(drafted: Drafted, fallback: Summariser, sections: Mapping[int, Section]) -> Drafted:
@@ -133,9 +177,13 @@ def _placed(drafted: Drafted, fallback: Summariser, sections: Mapping[int, Secti
     return replace(drafted, draft=replace(drafted.draft, lines=tuple(lines)))
 
 
-def _attributed(message: SourceMessage) -> str:
-    """Return a message as grounding sees it: with its time and its speaker, which a line may name too."""
-    return f"[{stamp(message.timestamp)}] {message.role}: {message.text}"
+def _sources(one: Chunk) -> dict[int, str]:
+    """Return what the summariser saw of each message, with its time and its speaker, which a line may name too."""
+    seen: dict[int, str] = {}
+    for message in one.messages:
+        before = f"{seen[message.number]}\n" if message.number in seen else ""
+        seen[message.number] = f"{before}[{stamp(message.timestamp)}] {message.role}: {message.text}"
+    return seen
 
 
 async def _all(work: Sequence[Coroutine[Any, Any, _Part]]) -> list[_Part]:
@@ -150,19 +198,29 @@ async def _all(work: Sequence[Coroutine[Any, Any, _Part]]) -> list[_Part]:
         raise
 
 
-async def _ground(one: Chunk, drafted: Drafted, sources: Mapping[int, str]) -> tuple[SummaryLine, ...]:
-    """Check every line; a model gets one chance to repair what is wrong, and what stays wrong is dropped."""
-    checked = check(drafted.draft.lines, sources)
+async def _grounded(one: Chunk, drafted: Drafted) -> _Part:
+    """Check every line; a model gets one chance to repair what is wrong, and what stays wrong is dropped.
+
+    A description that the messages do not bear out gives way to words of the summary.
+    """
+    sources, draft = _sources(one), drafted.draft
+    cited = {number for line in draft.lines for number in line.sources if number in sources}
+    # Together, so that every message is read once.
+    *checked, label = check((*draft.lines, _label(draft, cited)), sources)
     faulty = {found.line: found.faults for found in checked if found.faults}
-    if not faulty:
-        return tuple(_item(found, "grounded") for found in checked)
     repaired: Sequence[Checked] = ()
-    if isinstance(drafted.summariser, ModelSummariser):
-        mended = await _repair(one, drafted.draft, drafted.summariser, faulty)
-        repaired = check(mended, sources)
-    return (
+    if faulty and isinstance(drafted.summariser, ModelSummariser):
+        repaired = check(await _repair(one, draft, drafted.summariser, faulty), sources)
+    items = (
         *(_item(found, "dropped" if found.faults else "grounded") for found in checked),
         *(_item(found, "dropped" if found.faults else "repaired") for found in repaired),
+    )
+    is_said = label.grounded or check([_label(draft, sources)], sources)[0].grounded
+    return _Part(
+        description=draft.description if is_said else describe("", _kept(items)),
+        items=items,
+        model=drafted.summariser.name,
+        escalations=drafted.escalations,
     )
 
 
@@ -190,13 +248,9 @@ def _item(found: Checked, outcome: LineCheck) -> SummaryLine:
     )
 
 
-def _part(drafted: Drafted, items: tuple[SummaryLine, ...], sources: Mapping[int, str]) -> _Part:
-    return _Part(
-        description=_true_description(drafted.draft.description, items, sources),
-        items=items,
-        model=drafted.summariser.name,
-        escalations=drafted.escalations,
-    )
+def _label(draft: Draft, numbers: Iterable[int]) -> Line:
+    """Return the description as a line that cites these messages."""
+    return Line(section="technical", text=draft.description, sources=tuple(sorted(numbers)))
 
 
 def _kept(items: Sequence[SummaryLine]) -> list[Line]:
@@ -207,22 +261,16 @@ def _kept(items: Sequence[SummaryLine]) -> list[Line]:
     ]
 
 
-def _true_description(description: str, items: Sequence[SummaryLine], sources: Mapping[int, str]) -> str:
-    """Return the description if the messages that the summary cites bear it out, or else words of the summary."""
-    kept = _kept(items)
-    cited = tuple(sorted({number for line in kept for number in line.sources}))
-    (checked,) = check([Line(section="technical", text=description, sources=cited)], sources)
-    return description if checked.grounded else describe("", kept)
-
-
-def _merge(parts: Sequence[_Part]) -> Composition:
+def _merge(parts: Sequence[_Part], budget: int | None) -> Composition:
     items = tuple(item for part in parts for item in part.items)
-    content = render(_kept(items))
+    content = render(_kept(items), budget=budget)
     description = _description([part.description for part in parts])
     return Composition(
         description=description,
         content=content,
         items=items,
+        recall_keys=(),
+        retention=0.0,
         tokens=count(content),
         model=", ".join(dict.fromkeys(part.model for part in parts)),
         model_calls=0,

@@ -12,16 +12,19 @@ from ricordo.consolidation.compose import Composer, Composition
 from ricordo.consolidation.condense import Condenser
 from ricordo.consolidation.lease import Lease, lease
 from ricordo.consolidation.plan import Plan, Refusal, plan
+from ricordo.consolidation.pruner import Pruner
 from ricordo.consolidation.rebuild import Rebuilder
 from ricordo.consolidation.record import numbered, record
 from ricordo.consolidation.source import SourceMessage
+from ricordo.consolidation.standing import Standing, Wish, policy_of, standing
 from ricordo.consolidation.summarise import Summariser
 from ricordo.database.pool import Database
 from ricordo.errors import ModelError
 from ricordo.messages import encode, searchable
+from ricordo.stores.conversational import AsyncConversationalMemory
 from ricordo.stores.summary import AsyncSummaryMemory
 from ricordo.tokens import count
-from ricordo.types import Condensation, Consolidation, Reason
+from ricordo.types import Condensation, Consolidation, Pruning, Reason
 
 
 class Consolidator:
@@ -30,6 +33,7 @@ class Consolidator:
     def __init__(
         self,
         database: Database,
+        conversational: AsyncConversationalMemory,
         summaries: AsyncSummaryMemory,
         *,
         settings: Settings,
@@ -38,10 +42,12 @@ class Consolidator:
     ) -> None:
         """Use an open database; `model` as `Memory.open` takes it."""
         self._database = database
+        self._conversational = conversational
         self._summaries = summaries
         self._settings = settings
         self._policy = policy
         self._ledger = Ledger(database, summaries)
+        self._pruner = Pruner(database, self._ledger)
         self._composer = Composer(settings, model)
         self._rebuilder = Rebuilder(database, self._composer)
         self._condenser = Condenser(database, summaries, self._composer)
@@ -50,24 +56,40 @@ class Consolidator:
         """Close the connections to the model server."""
         await self._composer.close()
 
-    async def thread(self, thread_id: str, keep_recent_tokens: int) -> Consolidation:
+    async def policy(self, thread_id: str) -> Policy:
+        """Return the policy that holds for a thread."""
+        return policy_of(await self._conversational.counters(thread_id, None), self._policy)
+
+    async def prune(self, thread_id: str) -> Pruning:
+        """Shorten old tool results in the thread's window; see `Memory.prune`."""
+        return await self._pruner.prune(thread_id, await self.policy(thread_id))
+
+    async def thread(self, thread_id: str, wish: Wish) -> Consolidation:
         """Consolidate the oldest stretch of a thread; see `Memory.summarize_conversation`."""
-        decision = await self._plan(thread_id, keep_recent_tokens)
-        if isinstance(decision, Refusal):
-            return _nothing(decision.reason, decision.detail)
+        stand = standing(await self._conversational.counters(thread_id, wish.model), self._policy, wish)
+        decision = await self._plan(thread_id, stand)
+        pruning = Pruning()
+        if stand.target and not (isinstance(decision, Refusal) and decision.reason == "below_threshold"):
+            pruning = await self._pruner.prune(thread_id, stand.policy)
+            decision = await self._plan(thread_id, stand) if pruning.count else decision
+        refused = isinstance(decision, Refusal)
+        result = _nothing(decision.reason, decision.detail) if refused else await self._leased(thread_id, stand)
+        return replace(result, pruned=pruning.count, freed_tokens=pruning.freed_tokens)
+
+    async def _leased(self, thread_id: str, stand: Standing) -> Consolidation:
         async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
             if held is None:
                 return _nothing("busy", "another process is consolidating this thread")
             # What was seen before the lease may have been consolidated by its last holder.
-            decision = await self._plan(thread_id, keep_recent_tokens)
+            decision = await self._plan(thread_id, stand)
             if isinstance(decision, Refusal):
                 return _nothing(decision.reason, decision.detail)
             result = await self._consolidate(held, decision)
-            return await self._then_condense(held, result) if result.id else result
+            return await self._then_condense(held, result, stand.policy) if result.id else result
 
     async def condense(self, thread_id: str, budget: int | None) -> Condensation:
         """Put the oldest references of a thread under parents; see `Memory.condense`."""
-        limit = await self._condenser.excess(thread_id, self._policy, budget)
+        limit = await self._condenser.excess(thread_id, await self.policy(thread_id), budget)
         if limit is None:
             return Condensation(status="below_threshold")
         async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
@@ -80,8 +102,8 @@ class Consolidator:
         async with lease(self._database, thread_id, seconds=self._settings.lease_seconds) as held:
             return tuple(await self._rebuilder.rebuild(held)) if held else ()
 
-    async def _then_condense(self, held: Lease, result: Consolidation) -> Consolidation:
-        budget = await self._condenser.excess(held.thread_id, self._policy)
+    async def _then_condense(self, held: Lease, result: Consolidation, policy: Policy) -> Consolidation:
+        budget = await self._condenser.excess(held.thread_id, policy)
         if budget is None:
             return result
         try:
@@ -96,9 +118,8 @@ class Consolidator:
             input_tokens=result.input_tokens + condensed.input_tokens,
         )
 
-    async def _plan(self, thread_id: str, keep_recent_tokens: int) -> Plan | Refusal:
-        facts = await self._ledger.facts(thread_id)
-        return plan(facts, self._policy, keep_recent_tokens=keep_recent_tokens)
+    async def _plan(self, thread_id: str, stand: Standing) -> Plan | Refusal:
+        return plan(await self._ledger.facts(thread_id), stand.policy, target=stand.target)
 
     async def _consolidate(self, held: Lease, decision: Plan) -> Consolidation:
         rows = await self._ledger.sources(held.thread_id, decision)

@@ -17,6 +17,9 @@ HEADINGS: dict[Section, str] = {
 
 EMPTY_SECTION = "- (none)"
 
+FULL_FORM_TOKENS = 120
+"""A summary with a smaller budget has no room for empty sections: the four headings alone take 44 tokens."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -36,14 +39,15 @@ class Draft:
     lines: tuple[Line, ...]
 
 
-def render(lines: Iterable[Line]) -> str:
+def render(lines: Iterable[Line], *, budget: int | None = None) -> str:
     """Return the summary's text: the four headings, each followed by its lines as a list.
 
-    An open line ends with "(open)". A section without lines holds a single "(none)".
+    An open line ends with "(open)". A section without lines holds a single "(none)"; where the whole may have fewer
+    than FULL_FORM_TOKENS tokens it is left out.
     """
     by_section: dict[Section, list[str]] = {section: [] for section in HEADINGS}
     for line in lines:
         by_section[line.section].append(f"- {line.text}{' (open)' if line.status == 'open' else ''}")
-    return "\n\n".join(
-        "\n".join([heading, *(by_section[section] or [EMPTY_SECTION])]) for section, heading in HEADINGS.items()
-    )
+    empty = [] if budget is not None and budget < FULL_FORM_TOKENS else [EMPTY_SECTION]
+    sections = {HEADINGS[section]: told or empty for section, told in by_section.items()}
+    return "\n\n".join("\n".join([heading, *told]) for heading, told in sections.items() if told)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
+from ricordo.consolidation.paging import MINIMUM_PART, Place, parse_id, text_page
 from ricordo.database.pool import Database
 from ricordo.database.queries import load
-from ricordo.errors import InvalidInputError
 from ricordo.messages import cut_positions, parse, searchable
-from ricordo.stores.conversational import AsyncConversationalMemory, check_id, check_limit, to_message
+from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, to_message
 from ricordo.stores.format import NO_RESULT, block, conversation_line, originals, quote
 from ricordo.stores.summary import AsyncSummaryMemory
 from ricordo.tokens import count, truncate
@@ -20,54 +19,19 @@ from ricordo.types import Expansion, Message, Summary
 
 _SQL = load("ricordo.consolidation", "expand.sql")
 
-DEFAULT_MAX_TOKENS = 8_000
-"""Tokens of an expansion's text: a small part of every current model's window."""
-
 NOT_FOUND = "(summary not found)"
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_CURSOR = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
-_MINIMUM_PART = 32
 _BATCH = 256
 
 Depth: TypeAlias = Literal["children", "originals"]
 """What an expansion of a parent shows: the summaries right below it, or all messages under it."""
 
 
-def parse_id(text: str) -> str | None:
-    """Return the id in a text such as `[Summary ID: …] description`, or None where there is none."""
-    match = _UUID.search(text)
-    uuid = check_id(match[0] if match else text.strip())
-    return str(uuid) if uuid else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a page begins: a message's place and a character of its content."""
-
-    seq: int
-    offset: int
-
-    @classmethod
-    def parse(cls, cursor: str | None) -> _Place:
-        if cursor is None:
-            return cls(0, 0)
-        match = _CURSOR.fullmatch(cursor)
-        if match is None:
-            raise InvalidInputError(
-                f"{cursor[:40]!r} is not a cursor", hint="pass the cursor of the page before, as it was returned"
-            )
-        return cls(int(match[1]), int(match[2]))
-
-    def __str__(self) -> str:
-        return f"{self.seq}:{self.offset}"
-
-
 @dataclass(frozen=True, slots=True)
 class _Page:
     lines: tuple[str, ...]
     messages: tuple[Message, ...]
-    next: _Place | None
+    next: Place | None
 
 
 class _PageBuilder:
@@ -77,7 +41,7 @@ class _PageBuilder:
         self._left = budget
         self._shown: dict[int, tuple[str, Message]] = {}
 
-    def add(self, group: Sequence[Message], offset: int = 0) -> _Place | None:
+    def add(self, group: Sequence[Message], offset: int = 0) -> Place | None:
         """Add messages that belong together, the first from a character on; return where the next page begins.
 
         A group that does not fit begins the next page. Only one that is larger than a whole page is divided: between
@@ -87,7 +51,7 @@ class _PageBuilder:
         lines[0] = lines[0][offset:]
         costs = [count(line) + 1 for line in lines]
         if sum(costs) > self._left and self._shown:
-            return _Place(group[0].seq, offset)
+            return Place(group[0].seq, offset)
         for message, line, cost in zip(group, lines, costs, strict=True):
             start = offset if message is group[0] else 0
             if cost > self._left:
@@ -95,18 +59,18 @@ class _PageBuilder:
             self._show(message, line, cost)
         return None
 
-    def _cut(self, message: Message, line: str, start: int) -> _Place:
+    def _cut(self, message: Message, line: str, start: int) -> Place:
         if self._shown:
-            return _Place(message.seq, start)
+            return Place(message.seq, start)
         part = truncate(line, self._left) or line[:1]
         self._show(message, part, self._left)
-        return _Place(message.seq, start + len(part))
+        return Place(message.seq, start + len(part))
 
     def _show(self, message: Message, line: str, cost: int) -> None:
         self._shown[message.seq] = (line, message)
         self._left -= cost
 
-    def build(self, next: _Place | None) -> _Page:
+    def build(self, next: Place | None) -> _Page:
         """Return the page, its messages in order."""
         ordered = [self._shown[seq] for seq in sorted(self._shown)]
         return _Page(tuple(line for line, _ in ordered), tuple(message for _, message in ordered), next)
@@ -128,13 +92,13 @@ class Expander:
     ) -> Expansion:
         """Return a page of the summary's children or originals, in order; see `Memory.expand_summary`."""
         check_limit(max_tokens, "max_tokens")
-        place = _Place.parse(cursor)
+        place = Place.parse(cursor)
         uuid = parse_id(id)
         summary = uuid and await self._summaries.find(uuid)
         if not summary:
             return _not_found(id)
         head = _head(summary, max_tokens) if cursor is None else "## Summary Context (continued)\n\n"
-        budget = max(max_tokens - count(head) - _frame(summary.id), _MINIMUM_PART)
+        budget = max(max_tokens - count(head) - _frame(summary.id), MINIMUM_PART)
         if summary.kind == "text":
             return _text(summary, await self._summaries.source_text(summary.id), head, place, budget)
         if query is not None:
@@ -143,7 +107,7 @@ class Expander:
             return _children(summary, head, await self._summaries.children(summary.id))
         return _expansion(summary, head, await self._page(summary, place, budget))
 
-    async def _page(self, summary: Summary, place: _Place, budget: int) -> _Page:
+    async def _page(self, summary: Summary, place: Place, budget: int) -> _Page:
         page = _PageBuilder(budget)
         while True:
             batch = await self._conversational.covered(summary, from_seq=place.seq, limit=_BATCH)
@@ -151,7 +115,7 @@ class Expander:
                 stop = page.add(group, place.offset if group[0].seq == place.seq else 0)
                 if stop is not None:
                     return page.build(stop)
-                place = _Place(group[-1].seq + 1, 0)
+                place = Place(group[-1].seq + 1, 0)
             if len(batch) < _BATCH:
                 return page.build(None)
 
@@ -165,7 +129,7 @@ class Expander:
             "query": searchable(query),
         }
         page = _PageBuilder(budget)
-        next: _Place | None = None
+        next: Place | None = None
         for row in await self._database.fetch(_SQL["matching"], params):
             stop = page.add([to_message(row[:-1])])
             if stop and stop.offset:
@@ -199,7 +163,7 @@ def _frame_tokens() -> int:
 
 def _frame(id: str) -> int:
     """Return the tokens that a page needs beside its messages."""
-    return _frame_tokens() + count(_more(id, str(_Place(10**9, 10**9))))
+    return _frame_tokens() + count(_more(id, str(Place(10**9, 10**9))))
 
 
 def _children(summary: Summary, head: str, children: Sequence[Summary]) -> Expansion:
@@ -210,10 +174,9 @@ def _children(summary: Summary, head: str, children: Sequence[Summary]) -> Expan
     return Expansion(found=True, text=body, summary=summary, children=tuple(children), tokens=count(body))
 
 
-def _text(summary: Summary, text: str, head: str, place: _Place, budget: int) -> Expansion:
-    part = truncate(text[place.offset :], budget)
-    end = place.offset + len(part)
-    cursor = str(_Place(0, end)) if end < len(text) else None
+def _text(summary: Summary, text: str, head: str, place: Place, budget: int) -> Expansion:
+    part, next = text_page(text, place, budget)
+    cursor = str(next) if next else None
     body = f"{head}ORIGINAL TEXT:\n{quote(part)}{_more(summary.id, cursor)}"
     return Expansion(found=True, text=body, summary=summary, source_text=part, cursor=cursor, tokens=count(body))
 

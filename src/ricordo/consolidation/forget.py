@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ricordo.consolidation.expand import parse_id
+from ricordo.consolidation.paging import parse_id
 from ricordo.database.pool import Database, Params, Row, Transaction
 from ricordo.database.queries import load
 from ricordo.errors import InvalidInputError

@@ -74,7 +74,7 @@ ORDER BY s.level, s.first_seq
 -- Delete messages.
 DELETE FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq = ANY(%(seqs)s::bigint[])
-RETURNING summary_id IS NULL, tokens
+RETURNING summary_id IS NULL, coalesce(window_tokens, tokens)
 
 -- name: delete_logs
 -- Delete the tool log entries whose output is one of the messages.
@@ -154,7 +154,7 @@ ORDER BY level, first_seq
 -- name: leaf_sources
 -- The messages that an emptied leaf summary still covers, in order, each with the digest of its exact original.
 SELECT seq, role, content, "timestamp", tokens,
-    ricordo.message_digest(seq, id, role, "timestamp", message, metadata)
+    ricordo.message_digest(seq, id, role, "timestamp", message, metadata), tool_links
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id = %(id)s::uuid
 ORDER BY seq

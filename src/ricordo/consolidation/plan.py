@@ -12,13 +12,16 @@ from ricordo.types import Reason
 
 _HELD_ROLES = frozenset({"system", "developer"})
 
+REFERENCE_TOKENS = 45
+"""Tokens of a reference line: 25 for the id and its frame, 20 for a description of 8 to 12 words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """What the planner knows of a live message.
 
     `question` marks a message with words of the user, `calls` and `results` the ids of tool calls that it makes
-    and answers.
+    and answers, `tools` the names that its calls are for. `preview_tokens` counts what a window shows in its place.
     """
 
     seq: int
@@ -27,7 +30,19 @@ class Fact:
     pinned: bool = False
     question: bool = False
     calls: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    preview_tokens: int | None = None
+
+    @property
+    def window_tokens(self) -> int:
+        """The tokens that it takes in a window."""
+        return self.tokens if self.preview_tokens is None else self.preview_tokens
+
+    @property
+    def held(self) -> bool:
+        """Whether it stays for good: a system, developer or pinned message."""
+        return self.pinned or self.role in _HELD_ROLES
 
     @property
     def answer(self) -> bool:
@@ -37,10 +52,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The messages of one leaf summary: `seqs` ascending, no row of another summary between them."""
+    """The messages of one leaf summary: `seqs` ascending, no row of another summary between them.
+
+    `tokens` counts the originals, `window_tokens` what a window shows of them.
+    """
 
     seqs: tuple[int, ...]
     tokens: int
+    window_tokens: int
 
     @property
     def first_seq(self) -> int:
@@ -61,28 +80,93 @@ class Refusal:
     detail: str
 
 
-def plan(facts: Sequence[Fact], policy: Policy, *, keep_recent_tokens: int = 0) -> Plan | Refusal:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the window should be at most after a consolidation, in tokens.
+
+    `references` counts the lines of the thread's summaries, `overhead` what the window holds beside the thread.
+    """
+
+    tokens: int
+    references: int = 0
+    overhead: int = 0
+
+
+def plan(
+    facts: Sequence[Fact],
+    policy: Policy,
+    *,
+    keep_recent_tokens: int = 0,
+    keep_recent_turns: int = 0,
+    target: Target | None = None,
+) -> Plan | Refusal:
     """Choose the oldest stretch of live messages that is worth a summary, or say why there is none.
 
     A stretch leaves out system, developer and pinned messages and the newest user message that has no answer yet.
     It never holds a tool call without its results or the other way round (matched by id), leaves at least
-    `keep_recent_tokens` of the newest messages verbatim, and has no message of another summary inside. A call
-    without any result blocks what follows it until `policy.orphan_after_messages` messages have come. Linear in
-    the number of facts.
+    `keep_recent_tokens` and `keep_recent_turns` of the newest messages verbatim, or what the policy says where that is
+    more, and has no message of another summary inside. A call without any result blocks what follows it until
+    `policy.orphan_after_messages` messages have come. With a `target` there is nothing to do at or below it, nor where
+    what must stay is above it. Linear in the number of facts.
     """
     held = _held(facts)
+    tokens, turns = max(keep_recent_tokens, policy.keep_recent_tokens), max(keep_recent_turns, policy.keep_recent_turns)
+    end = recent_start(facts, tokens, turns)
+    missed = _missed(facts, held, end, target) if target and facts else None
+    if missed:
+        return missed
     if all(held):
         return Refusal(reason="nothing_to_summarize", detail="every live message is held: system, pinned or unanswered")
     allowed = _cuts(facts, policy)
-    end = _recent_start(facts, keep_recent_tokens)
     runs = [_run(facts, held, allowed, start, min(stop, end)) for start, stop in _stretches(facts, held)]
-    best = next((run for run in runs if run and run.tokens >= policy.minimum_source_tokens), None)
-    return best or _refuse(runs, held, allowed, end)
+    best = next((run for run in runs if run and _is_worthwhile(run, policy)), None)
+    return best or _refuse(runs, held, end)
+
+
+def recent_start(facts: Sequence[Fact], tokens: int, turns: int) -> int:
+    """Return the index from which on messages stay verbatim: the newest turns, and the newest tokens in a window.
+
+    A turn begins with a message that holds words of the user. All messages stay where there are fewer turns.
+    """
+    return min(_newest_tokens(facts, tokens), _newest_turns(facts, turns))
+
+
+def _newest_turns(facts: Sequence[Fact], turns: int) -> int:
+    if turns <= 0:
+        return len(facts)
+    questions = [index for index, fact in enumerate(facts) if fact.question]
+    return questions[-turns] if turns <= len(questions) else 0
+
+
+def _newest_tokens(facts: Sequence[Fact], tokens: int) -> int:
+    if tokens <= 0:
+        return len(facts)
+    kept = accumulate(fact.window_tokens for fact in reversed(facts))
+    return next((len(facts) - n for n, total in enumerate(kept, 1) if total >= tokens), 0)
+
+
+def _missed(facts: Sequence[Fact], held: Sequence[bool], end: int, target: Target) -> Refusal | None:
+    """Say why a window cannot be brought to its target, or needs not."""
+    used = target.overhead + target.references + sum(fact.window_tokens for fact in facts)
+    if used <= target.tokens:
+        detail = f"the window has {used} tokens, its target is {target.tokens}"
+        return Refusal(reason="below_threshold", detail=detail)
+    stays = [fact.window_tokens for index, fact in enumerate(facts) if held[index] or index >= end]
+    floor = target.overhead + sum(stays) + REFERENCE_TOKENS
+    if floor > target.tokens:
+        detail = f"what must stay has {floor} tokens, the window's target is {target.tokens}"
+        return Refusal(reason="floor_above_target", detail=detail)
+    return None
+
+
+def _is_worthwhile(run: Plan, policy: Policy) -> bool:
+    gain = run.window_tokens - REFERENCE_TOKENS
+    return run.tokens >= policy.minimum_source_tokens and gain >= policy.minimum_gain_tokens
 
 
 def _held(facts: Sequence[Fact]) -> list[bool]:
     """Mark what stays live whatever happens, with the other side of its tool calls."""
-    held = [fact.pinned or fact.role in _HELD_ROLES for fact in facts]
+    held = [fact.held for fact in facts]
     for index in range(len(facts) - 1, -1, -1):
         if facts[index].answer:
             break
@@ -115,14 +199,6 @@ def _cuts(facts: Sequence[Fact], policy: Policy) -> list[bool]:
     return allowed
 
 
-def _recent_start(facts: Sequence[Fact], keep_recent_tokens: int) -> int:
-    """Return the position from which on messages stay verbatim."""
-    if keep_recent_tokens <= 0:
-        return len(facts)
-    kept = accumulate(fact.tokens for fact in reversed(facts))
-    return next((len(facts) - n for n, total in enumerate(kept, 1) if total >= keep_recent_tokens), 0)
-
-
 def _stretches(facts: Sequence[Fact], held: Sequence[bool]) -> list[tuple[int, int]]:
     """Return the ranges of positions that no covered message and no waiting question interrupts.
 
@@ -133,7 +209,7 @@ def _stretches(facts: Sequence[Fact], held: Sequence[bool]) -> list[tuple[int, i
     for index, fact in enumerate(facts):
         if index and fact.seq != facts[index - 1].seq + 1:
             breaks.append(index)
-        if held[index] and not fact.pinned and fact.role not in _HELD_ROLES:
+        if held[index] and not fact.held:
             breaks += [index, index + 1]
     breaks.append(len(facts))
     return [(start, stop) for start, stop in pairwise(breaks) if start < stop]
@@ -147,14 +223,19 @@ def _run(facts: Sequence[Fact], held: Sequence[bool], allowed: Sequence[bool], s
     taken = [facts[index] for index in range(positions[0], positions[-1]) if not held[index]]
     if not taken:
         return None
-    return Plan(seqs=tuple(fact.seq for fact in taken), tokens=sum(fact.tokens for fact in taken))
+    return Plan(
+        seqs=tuple(fact.seq for fact in taken),
+        tokens=sum(fact.tokens for fact in taken),
+        window_tokens=sum(fact.window_tokens for fact in taken),
+    )
 
 
-def _refuse(runs: Sequence[Plan | None], held: Sequence[bool], allowed: Sequence[bool], end: int) -> Refusal:
+def _refuse(runs: Sequence[Plan | None], held: Sequence[bool], end: int) -> Refusal:
     found = [run for run in runs if run]
     if found:
-        tokens = max(run.tokens for run in found)
-        return Refusal(reason="not_worthwhile", detail=f"{tokens} tokens are too few for a summary to be shorter")
+        tokens = max(run.window_tokens for run in found)
+        detail = f"{tokens} tokens of the window are too few for a summary to be shorter"
+        return Refusal(reason="not_worthwhile", detail=detail)
     if all(held[:end]):
         return Refusal(reason="below_threshold", detail="all that could be taken is within the recent part to keep")
     return Refusal(reason="open_tool_call", detail="a tool call that has no result yet holds the rest back")

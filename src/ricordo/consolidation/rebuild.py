@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ricordo.consolidation.commit import SourceRow, source_digest
+from ricordo.consolidation.commit import source_digest, source_rows
 from ricordo.consolidation.compose import Composer
 from ricordo.consolidation.condense import Sibling, compose_parent, parent_record
 from ricordo.consolidation.lease import Lease
@@ -48,7 +48,7 @@ class Rebuilder:
 
     async def _leaf(self, held: Lease, id: str) -> bool:
         stored = await self._database.fetch(_SQL["leaf_sources"], self._params(held.thread_id, id=id))
-        rows = [SourceRow(*row) for row in stored]
+        rows = await source_rows(self._database, held.thread_id, stored)
         if not rows:
             return False
         composition = await self._composer.compose(numbered(rows))

@@ -69,12 +69,13 @@ class Verifier:
             leaves = await transaction.fetch(_SQL["verify_leaves"], params)
             strays = await transaction.fetch(_SQL["verify_strays"], params)
             changed = await transaction.fetch(_SQL["verify_changed"], params)
+            unlogged = await transaction.fetch(_SQL["verify_logs"], params)
             parents = await transaction.fetch(_SQL["verify_parents"], params)
             siblings = await transaction.fetch(_SQL["verify_siblings"], params)
             adopted = await transaction.fetch(_SQL["verify_adopted"], params)
             faults = [
                 *_leaf_faults(thread_id, leaves),
-                *_row_faults(thread_id, strays, changed),
+                *_row_faults(thread_id, strays, changed, unlogged),
                 *_tree_faults(thread_id, parents, siblings, adopted),
             ]
             for leaf in leaves:
@@ -175,10 +176,13 @@ def _tree_faults(thread_id: str, parents: list[Row], siblings: list[Row], adopte
         yield Fault(code="parent", detail=detail, thread_id=thread_id, summary_id=id, seqs=(first, last))
 
 
-def _row_faults(thread_id: str, strays: list[Row], changed: list[Row]) -> Iterator[Fault]:
+def _row_faults(thread_id: str, strays: list[Row], changed: list[Row], unlogged: list[Row]) -> Iterator[Fault]:
     for seq, summary_id in strays:
         detail = "a message is marked with something that is not a leaf summary of its thread"
         yield Fault(code="stray", detail=detail, thread_id=thread_id, summary_id=summary_id, seqs=(seq,))
     if changed:
         detail = "messages are not what was appended"
         yield Fault(code="changed", detail=detail, thread_id=thread_id, seqs=tuple(seq for (seq,) in changed))
+    if unlogged:
+        detail = "messages are shown by the preview of a tool log that is not theirs"
+        yield Fault(code="log", detail=detail, thread_id=thread_id, seqs=tuple(seq for (seq,) in unlogged))

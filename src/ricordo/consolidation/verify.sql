@@ -12,7 +12,7 @@ SELECT t.next_seq, t.live_messages, t.live_tokens, t.covered_messages, t.summari
 FROM ricordo.thread AS t,
 LATERAL (
     SELECT coalesce(max(seq), 0) AS last_seq, count(*) FILTER (WHERE summary_id IS NULL) AS live,
-        coalesce(sum(tokens) FILTER (WHERE summary_id IS NULL), 0)::bigint AS tokens,
+        coalesce(sum(coalesce(window_tokens, tokens)) FILTER (WHERE summary_id IS NULL), 0)::bigint AS tokens,
         count(*) FILTER (WHERE summary_id IS NOT NULL) AS covered
     FROM ricordo.conversational_memory AS c
     WHERE c.namespace = t.namespace AND c.thread_id = t.thread_id
@@ -122,3 +122,12 @@ LEFT JOIN ricordo.summary_memory AS p
     ON p.namespace = c.namespace AND p.id = c.parent_id AND p.thread_id = c.thread_id AND p.level > c.level
 WHERE c.namespace = %(namespace)s AND c.thread_id = %(thread_id)s AND c.parent_id IS NOT NULL AND p.id IS NULL
 ORDER BY c.first_seq
+
+-- name: verify_logs
+-- Messages that a window shows by the preview of a tool log that is not theirs, or is gone.
+SELECT m.seq
+FROM ricordo.conversational_memory AS m
+LEFT JOIN ricordo.tool_log_memory AS l
+    ON l.namespace = m.namespace AND l.id = m.tool_log_id AND l.message_id = m.id AND l.preview IS NOT NULL
+WHERE m.namespace = %(namespace)s AND m.thread_id = %(thread_id)s AND m.tool_log_id IS NOT NULL AND l.id IS NULL
+ORDER BY m.seq LIMIT 1000

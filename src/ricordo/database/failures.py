@@ -24,9 +24,14 @@ def translate(error: psycopg.Error) -> RicordoError:
     if isinstance(error, pg.InsufficientPrivilege):
         return DatabaseError(
             f"PostgreSQL denies this role what ricordo needs: {_first_line(error)}",
-            hint="grant the role CREATE on the database, or let an owner run `ricordo db migrate` once",
+            hint="grant the role CREATE on the database, or let its owner open the memory once, which migrates it",
         )
-    state = error.sqlstate or "no SQLSTATE"
+    if error.sqlstate is None:
+        return DatabaseError(
+            f"the database cannot be used: {_first_line(error)}",
+            hint="a URL looks like postgresql://user@host:5432/database",
+        )
+    state = error.sqlstate
     return DatabaseError(f"PostgreSQL refused a statement ({state}): {_first_line(error)}")
 
 

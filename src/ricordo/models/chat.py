@@ -239,7 +239,7 @@ class ChatModel:
         return ModelAnswerError(f"{self.model}: the server's answer is not in the OpenAI form")
 
     def _status(self, error: APIStatusError) -> Exception:
-        status, said = error.status_code, self._shown(error.message.removeprefix(f"Error code: {error.status_code} - "))
+        status, said = error.status_code, self._shown(_reason(error))
         if status in (401, 403):
             return ModelAuthenticationError(
                 f"{self.model}: the server refuses the credentials (HTTP {status})",
@@ -255,7 +255,7 @@ class ChatModel:
             )
         if status == 404:
             return ModelError(f"{self.model}: the server does not know it (HTTP 404)", hint="check RICORDO_MODEL")
-        if status == 413 or _TOO_LONG.search(said):
+        if status == 413 or error.code == "context_length_exceeded" or _TOO_LONG.search(said):
             return ModelAnswerError(
                 f"{self.model}: the request does not fit its window", hint="set RICORDO_MODEL_WINDOW to its real size"
             )
@@ -277,6 +277,12 @@ class ChatModel:
         if self._api_key and len(self._api_key) >= _LEAST_SECRET:
             text = text.replace(self._api_key, "…")
         return text if len(text) <= _SAID else f"{text[:_SAID]}…"
+
+
+def _reason(error: APIStatusError) -> object:
+    """Return what a server said of a failure; the SDK's own text leaves out whatever is not in OpenAI's form."""
+    text = error.message.removeprefix(f"Error code: {error.status_code}").removeprefix(" - ")
+    return text or error.body or error.response.text
 
 
 class _DeniedError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 import uuid_utils.compat
@@ -23,6 +24,21 @@ _LAST = 2**63 - 1
 
 THREAD_ID_LIMIT = 255
 """Characters of a thread's id; it is part of every key."""
+
+
+class Counters(NamedTuple):
+    """What the live messages and references of a thread take, what was observed of it, and the policy stored with it.
+
+    `observed_estimate` is the estimate at the time of the observation, `ratio` how the model counts.
+    """
+
+    live_tokens: int
+    summary_tokens: int
+    observed_tokens: int | None = None
+    observed_estimate: int | None = None
+    model: str | None = None
+    ratio: float | None = None
+    policy: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,11 +316,11 @@ class AsyncConversationalMemory:
         ratio = update_ratio(ratio, observations, estimated, reported)
         await transaction.execute(_SQL["save_profile"], self._params(model=model, ratio=ratio))
 
-    async def counters(self, thread_id: str, model: str | None) -> Row:
-        """Return (live, summaries, observed, estimate then, model, ratio, policy) for the monitor: one row."""
+    async def counters(self, thread_id: str, model: str | None) -> Counters:
+        """Return what the monitor and a consolidation's target rest on: one row."""
         params = self._params(thread_id=check_thread_id(thread_id), model=model)
         row = await self._database.fetch_one(_SQL["monitor"], params)
-        return row or (None,) * 7
+        return Counters(row[0] or 0, row[1] or 0, *row[2:]) if row else Counters(0, 0)
 
     async def set_policy(self, thread_id: str, policy: Mapping[str, JSON] | None) -> None:
         """Keep the fields of a thread's own policy, or none."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from ricordo.messages import searchable, shorten
-from ricordo.types import JSON, Message, ToolLog
+from ricordo.types import JSON, Message, ToolExecution
 
 Kind: TypeAlias = Literal["conversational", "summary", "tool_log"]
 
@@ -118,7 +118,7 @@ def originals(lines: str) -> str:
     return block("conversational", f"ORIGINAL MESSAGES:\n{lines}")
 
 
-def execution_line(log: ToolLog) -> str:
+def execution_line(log: ToolExecution) -> str:
     """Return `[time] name(input) -> status[ in ms]`, the input cut at `INPUT_LIMIT` characters."""
     given = shorten(input_text(log.tool_input), INPUT_LIMIT)
     took = "" if log.duration_ms is None else f" in {log.duration_ms} ms"
@@ -132,10 +132,12 @@ def input_text(value: JSON) -> str:
 
 def output_text(value: JSON) -> str:
     """Return what a tool gave back as readable text: a text as it is, anything else as JSON."""
-    return searchable(value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False))
+    return searchable(
+        value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    )
 
 
-def execution(log: ToolLog) -> str:
+def execution(log: ToolExecution) -> str:
     """Return a tool's execution line, and below it, indented, its error, its preview, or its output.
 
     Every line is indented, so that an output cannot pass for another execution. What is cut says how to read the rest.

@@ -14,7 +14,7 @@ from ricordo.errors import InvalidInputError, NotFoundError
 from ricordo.messages import decode, decode_value, encode, encode_value, escape_id, searchable
 from ricordo.stores.conversational import check_id, check_limit, check_thread_id
 from ricordo.stores.format import NO_RESULT, block, execution, output_text
-from ricordo.types import JSON, ToolLog, ToolStatus
+from ricordo.types import JSON, ToolExecution, ToolStatus
 
 _SQL = load("ricordo.stores", "tool_log.sql")
 
@@ -30,11 +30,11 @@ class Preview(Protocol):
         ...
 
 
-def to_log(row: Row) -> ToolLog:
+def to_log(row: Row) -> ToolExecution:
     """Return the execution of a row with the columns that the queries of this store share."""
     (id, thread_id, call_id, tool_name, tool_input, tool_output, message_id, status, error_message, duration_ms,
      preview, timestamp, metadata) = row  # fmt: skip
-    return ToolLog(
+    return ToolExecution(
         id=id,
         thread_id=thread_id,
         call_id=call_id,
@@ -109,25 +109,23 @@ class AsyncToolLog:
 
     async def list(
         self, thread_id: str, *, limit: int = 50, before: str | None = None, only_errors: bool = False
-    ) -> tuple[ToolLog, ...]:
+    ) -> tuple[ToolExecution, ...]:
         """Return the newest executions before the one of the id `before`, oldest first; failed ones alone on request.
 
         To page backwards, pass the first result's id as the next `before`.
         """
-        params = self._params(
-            thread_id=check_thread_id(thread_id), limit=check_limit(limit), before=_before(before)
-        )
+        params = self._params(thread_id=check_thread_id(thread_id), limit=check_limit(limit), before=_before(before))
         rows = await self._database.fetch(_SQL["newest_failed" if only_errors else "newest"], params)
         return tuple(to_log(row) for row in reversed(rows))
 
-    async def get(self, id: str) -> ToolLog:
+    async def get(self, id: str) -> ToolExecution:
         """Return the execution of this id; raises NotFoundError."""
         found = await self.find(id)
         if found is None:
             raise NotFoundError(f"there is no tool log {str(id)[:60]!r}")
         return found[0]
 
-    async def find(self, id: str) -> tuple[ToolLog, str] | None:
+    async def find(self, id: str) -> tuple[ToolExecution, str] | None:
         """Return the execution of this id and its whole output as text, or None for a malformed or unknown id."""
         uuid = check_id(id)
         row = uuid and await self._database.fetch_one(_SQL["get"], self._params(id=str(uuid)))
@@ -148,7 +146,9 @@ def _before(id: str | None) -> str | None:
 
 def _check(tool_name: str, status: str, duration_ms: int | None) -> None:
     if not tool_name or len(tool_name) > TOOL_NAME_LIMIT or not tool_name.isprintable():
-        raise InvalidInputError(f"a tool's name has 1 to {TOOL_NAME_LIMIT} printable characters, not {tool_name[:40]!r}")
+        raise InvalidInputError(
+            f"a tool's name has 1 to {TOOL_NAME_LIMIT} printable characters, not {tool_name[:40]!r}"
+        )
     if status not in get_args(ToolStatus):
         raise InvalidInputError(f"a tool's status is one of {', '.join(get_args(ToolStatus))}, not {status!a:.40}")
     if duration_ms is not None and not 0 <= duration_ms < 2**63:

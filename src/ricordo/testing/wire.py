@@ -29,7 +29,8 @@ def events(request: Request, reply: Reply) -> Iterator[bytes]:
     envelope = _envelope(request, "chat.completion.chunk")
     for delta, finish in (*((delta, None) for delta in _deltas(reply)), ({}, reply.finish_reason)):
         yield _event(envelope | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
-    if (request.body.get("stream_options") or {}).get("include_usage"):
+    options: Mapping[str, Any] = request.body.get("stream_options") or {}
+    if options.get("include_usage"):
         yield _event(envelope | {"choices": [], "usage": _usage(request, reply)})
     yield b"data: [DONE]\n\n"
 

@@ -30,24 +30,23 @@ _MONTH_NAMES = (
 MONTHS: dict[str, int] = {name: month for month, row in enumerate(_MONTH_NAMES, start=1) for name in row.split()}
 """The number of each month by its name or abbreviation."""
 
-_MONTH = f"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
-_FULL_MONTH = f"(?:{'|'.join(name for name in MONTHS if len(name) > 4 or name in ('june', 'july'))})"
+_FULL_MONTH = "|".join(name for name in MONTHS if len(name) > 4 or name in ("may", "june", "july"))
+_SHORT_MONTH = "|".join(name for name in MONTHS if len(name) <= 4)
+_MONTH = rf"(?P<month>(?:{_FULL_MONTH})\b|(?:{_SHORT_MONTH})\b\.?)"
 _DAY = r"(?:\d{1,2}(?:st|nd|rd|th|º|°)?|first|primo)"
 _RANGE = r"\s?(?:-|–|,|/|and|to|or|through|e|o|al|all'|e il|&)\s?"
 _YEAR = r"(?:,?\s(?:of\s|del\s|de\s)?(?P<year>(?:19|20)\d\d)(?!\d))"
 _START = r"(?<![\w./-])"
 _NUMERIC = re.compile(r"(?<![\w/-])(?<!\d[.:])(\d{1,4})([-/.])(\d{1,2})(?:\2(\d{1,4}))?(?=T\d|(?![\w/])(?![-.,]\d))")
 _DAY_MONTH = re.compile(
-    rf"{_START}(?:(?P<first>{_DAY}){_RANGE})?(?P<day>{_DAY})(?:\s|-)(?:of\s|di\s)?(?P<month>{_MONTH})\b\.?(?:{_YEAR}|-(?P<tail>\d{{4}}))?",
+    rf"{_START}(?:(?P<first>{_DAY}){_RANGE})?(?P<day>{_DAY})(?:\s|-)(?:of\s|di\s)?{_MONTH}(?:{_YEAR}|-(?P<tail>\d{{4}}))?",
     re.IGNORECASE,
 )
 _MONTH_DAY = re.compile(
-    rf"{_START}(?P<month>{_MONTH})\b\.?\s(?:the\s)?(?:(?P<first>{_DAY}){_RANGE})?(?P<day>{_DAY})(?![\w]|[.,:]\d){_YEAR}?",
+    rf"{_START}{_MONTH}\s(?:the\s)?(?:(?P<first>{_DAY}){_RANGE})?(?P<day>{_DAY})(?![\w]|[.,:]\d){_YEAR}?",
     re.IGNORECASE,
 )
-_MONTH_YEAR = re.compile(
-    rf"{_START}(?P<month>{_MONTH})\b\.?,?\s(?:of\s|del\s)?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE
-)
+_MONTH_YEAR = re.compile(rf"{_START}{_MONTH},?\s(?:of\s|del\s)?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE)
 _MONTH_ALONE = re.compile(rf"{_START}(?P<month>{_FULL_MONTH})(?!\w)", re.IGNORECASE)
 _MONTH_AFTER = re.compile(
     r"\b(?:in|by|of|since|until|during|last|next|this|from|through|early|late|mid)[ -](?P<month>March|May)(?!\w)"
@@ -154,4 +153,4 @@ def _date(match: re.Match[str], key: str) -> Atom:
 
 
 def _month(match: re.Match[str]) -> int:
-    return MONTHS[match["month"].lower()]
+    return MONTHS[match["month"].lower().rstrip(".")]

@@ -236,7 +236,7 @@ def _stated(reading: Reading) -> _Text:
         values.setdefault(WORDS[word], set()).add("")
     words.update(part.lower() for part in _CAMEL_PART.findall(reading.text))
     names = tuple(dict.fromkeys(atom.key for atom in reading.atoms if atom.kind == "name"))
-    keys = frozenset((atom.kind, atom.key) for atom in reading.atoms)
+    keys = frozenset[tuple[AtomKind, str]]((atom.kind, atom.key) for atom in reading.atoms)
     return _Text(keys, fold(reading.text), frozenset(words), names, _initials(names), values, frozenset(dates))
 
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from ricordo.consolidation.atoms.atom import Atom, plain
 from ricordo.consolidation.atoms.lexicon import COMMON, GIVEN_NAMES, NEVER, ROLES, SMALL, word_set
 
+BLANK = "\0"
+"""Stands for each character that another atom has taken: no part of a word, nor of the space between two."""
+
 LONGEST_ACRONYM = 12
 
 _LINKS = word_set("of the di de del della dello dei degli delle da van von der la du dos ibn d")
@@ -81,7 +84,7 @@ def _words(text: str) -> Iterator[_Word]:
     for match in _WORD.finditer(text):
         written = match.group()
         gap = text[end : match.start()]
-        initial = _opens(gap, previous) if previous else "0" not in gap
+        initial = _opens(gap, previous) if previous else BLANK not in gap
         start, end = match.span()
         if elision := _ELISION.match(written):
             written, gap, initial = written[elision.end() :], "", False
@@ -132,7 +135,7 @@ def _capitalises_freely(text: str, words: list[_Word]) -> bool:
     """Whether capitals say little here: in German, and in a title, where only small words are in lower case."""
     if len(_GERMAN.findall(text[:2000])) >= 2:
         return True
-    if any(c.isdigit() or c == "," for c in text):
+    if any(c.isdigit() or c in (",", BLANK) for c in text):
         return False
     telling = [word for word in words[:400] if not word.initial and word.text not in SMALL]
     return len(telling) >= 3 and words[0].capitalised and all(word.capitalised for word in telling)

@@ -52,10 +52,10 @@ def _claimed(candidates: Iterable[Atom], taken: bytearray) -> Iterator[Atom]:
 
 
 def _blanked(text: str, found: Iterable[Atom]) -> str:
-    """Return a text of the same length in which atoms are zeros, so that no name is read across them."""
+    """Return a text of the same length in which atoms are blanked, so that no name is read across them."""
     pieces: list[str] = []
     end = 0
     for atom in sorted(found, key=lambda atom: atom.start):
-        pieces += [text[end : atom.start], _OTHER_THAN_SPACE.sub("0", atom.text)]
+        pieces += [text[end : atom.start], _OTHER_THAN_SPACE.sub(names.BLANK, atom.text)]
         end = atom.end
     return "".join([*pieces, text[end:]])

@@ -38,36 +38,33 @@ def extract(messages: Sequence[SourceMessage], *, budget: int) -> Draft:
     """Return the most telling units of the messages under the four headings, each citing all messages that say it.
 
     Every line is quoted, so its atoms stand in the messages that it cites. Lines are in the order of the messages
-    within their section. `size_of` the draft never exceeds `budget` and is below the tokens of the messages' texts,
-    unless the empty headings alone exceed them: then the draft has no lines and no description. Any text is accepted
-    and nothing is raised.
+    within their section. `size_of` the draft for this budget never exceeds it and is below the tokens of the messages'
+    texts, unless the empty headings alone exceed them: then the draft has no lines and no description. Any text is
+    accepted and nothing is raised.
     """
+    form = budget
     units = candidates_of(messages)
     value = valuate(units)
     budget = min(budget, sum(count(message.text) for message in messages) - 1)
     stop = cues.STOP_WORDS[cues.language(word for unit in units for word in tokens_of(unit.text))]
-    description = _trimmed(describe(units, value, stop=stop), budget)
-    frame = size_of(Draft(description=description, lines=()))
-    chosen = select(units, value, budget=budget - frame, admit=_grounding(messages))
-    return _fitted(description, units, chosen, budget)
+    room = budget - size_of(Draft(description="", lines=()), form)
+    description = _trimmed(describe(units, value, stop=stop), room)
+    chosen = select(units, value, budget=room - count(description), admit=_grounding(messages))
+    return _fitted(description, units, chosen, budget, form)
 
 
-def _trimmed(description: str, budget: int) -> str:
-    """Leave most of a small budget to the lines: 8 words at least, fewer only where nothing else would fit."""
+def _trimmed(description: str, room: int) -> str:
+    """Leave most of a small room to the lines: 8 words at least, fewer only where nothing else would fit."""
     words = description.split()
-    room = (budget - size_of(Draft(description="", lines=()))) // DESCRIPTION_SHARE
-    while words and count(" ".join(words)) > room and (len(words) > FEWEST_WORDS or _overflows(words, budget)):
+    share = room // DESCRIPTION_SHARE
+    while words and count(" ".join(words)) > (share if len(words) > FEWEST_WORDS else room):
         words.pop()
     return " ".join(words).rstrip(":,")
 
 
-def _overflows(words: list[str], budget: int) -> bool:
-    return size_of(Draft(description=" ".join(words), lines=())) > budget
-
-
-def size_of(draft: Draft) -> int:
-    """Return the tokens of a draft: its description and its rendered text, on lines of their own."""
-    return count(f"{draft.description}\n{render(draft.lines)}")
+def size_of(draft: Draft, budget: int | None = None) -> int:
+    """Return the tokens of a draft: its description and its text as `render` writes it for a budget, on lines apart."""
+    return count(f"{draft.description}\n{render(draft.lines, budget=budget)}")
 
 
 def _grounding(messages: Sequence[SourceMessage]) -> Callable[[Candidate], bool]:
@@ -82,18 +79,18 @@ def _grounding(messages: Sequence[SourceMessage]) -> Callable[[Candidate], bool]
     return admit
 
 
-def _fitted(description: str, units: Sequence[Candidate], chosen: list[int], budget: int) -> Draft:
-    """Give up the lines chosen last until the whole fits: costs that were counted apart may add up to more."""
+def _fitted(description: str, units: Sequence[Candidate], chosen: list[int], budget: int, form: int) -> Draft:
+    """Give up lines until the whole fits, the last chosen first: costs that were counted apart may add up to more."""
     closings = Closings(units)
-    while chosen:
-        lines = tuple(_line(units[place], closings) for place in sorted(chosen))
-        draft = Draft(description=description, lines=lines)
-        excess = size_of(draft) - budget
-        if excess <= 0:
-            return draft
-        while chosen and excess > 0:
-            excess -= units[chosen.pop()].cost
-    return Draft(description=description, lines=())
+    draft = Draft(description=description, lines=())
+    kept: list[int] = []
+    for place in chosen:
+        lines = tuple(_line(units[one], closings) for one in sorted([*kept, place]))
+        longer = Draft(description=description, lines=lines)
+        if size_of(longer, form) <= budget:
+            kept.append(place)
+            draft = longer
+    return draft
 
 
 def _line(unit: Candidate, closings: Closings) -> Line:

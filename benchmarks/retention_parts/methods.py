@@ -1,0 +1,56 @@
+"""The methods compared: each turns a source into the text of a window that has at most so many tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ricordo.config import Settings
+from ricordo.consolidation.compose import Composer
+from ricordo.consolidation.source import SourceMessage
+from ricordo.messages import ParsedMessage
+from ricordo.tokens import count
+
+SUMMARY_ID = "00000000-0000-4000-8000-000000000000"
+MASK = "(output omitted)"
+
+
+def numbered(messages: Sequence[ParsedMessage]) -> list[SourceMessage]:
+    """Return messages as a summariser reads them."""
+    return [
+        SourceMessage(number=number, role=one.role, text=one.text, timestamp=None, tokens=count(one.text))
+        for number, one in enumerate(messages, 1)
+    ]
+
+
+async def ricordo(messages: Sequence[ParsedMessage], budget: int) -> str:
+    """Return the reference and, as far as the budget goes, the summary's text: extracted, with its recall keys."""
+    frame = count(f"[Summary ID: {SUMMARY_ID}] \n")
+    composed = await Composer(Settings(), None).compose(numbered(messages), budget=budget - frame)
+    return f"[Summary ID: {SUMMARY_ID}] {composed.description}\n{composed.content}"
+
+
+def newest(messages: Sequence[ParsedMessage], budget: int) -> str:
+    """Return the end of the conversation: the oldest messages are dropped, the last one that fits in part is cut."""
+    return tail("\n".join(_line(one.role, one.text) for one in messages), budget)
+
+
+def masked(messages: Sequence[ParsedMessage], budget: int, *, outputs: frozenset[str]) -> str:
+    """Return the conversation with tool outputs masked, oldest first, until it fits; what is still over is dropped."""
+    lines = [_line(one.role, one.text) for one in messages]
+    for place, one in enumerate(messages):
+        if one.role in outputs and place and count("\n".join(lines)) > budget:
+            lines[place] = _line(one.role, MASK)
+    return tail("\n".join(lines), budget)
+
+
+def tail(text: str, budget: int) -> str:
+    """Return the longest end of a text that has at most `budget` tokens, found by bisection."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if count(text[middle:]) <= budget else (middle + 1, high)
+    return text[low:]
+
+
+def _line(role: str, text: str) -> str:
+    return f"{role}: {text}"

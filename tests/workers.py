@@ -1,0 +1,198 @@
+"""Processes of their own that use a memory while tests look on, kill them, or cut them off.
+
+A worker reports each thing that it has done in a line on its standard output, after the call has returned: what was
+reported must be there whatever happens next, and of what was not reported only one call can have taken effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+import psycopg
+
+from ricordo import AsyncMemory, Policy
+from ricordo.consolidation.draft import Draft
+from ricordo.consolidation.extractive import ExtractiveSummariser
+from ricordo.consolidation.source import Chunk
+from ricordo.types import RawMessage
+from tests.support import conversation
+
+APPLICATION = "ricordo-worker"
+LEASE_SECONDS = "1"
+NO_PAUSE = -1
+"""In place of a pause: the extractive summariser alone."""
+
+CONDENSING = Policy(reference_percent=0.1)
+"""256 tokens of gpt-5-mini's window: about five references, so that condensing is frequent."""
+
+TURNS = 3
+"""Turns that an agent at work appends at once."""
+
+
+class Worker:
+    """A running program of this module, seen from the test."""
+
+    def __init__(self, process: Process) -> None:
+        """Watch a process whose output is a pipe."""
+        self._process = process
+        self.said: list[list[str]] = []
+
+    @classmethod
+    async def start(cls, program: str, url: str, *args: object) -> Self:
+        """Start a program and return when its memory is open."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.workers",
+            program,
+            url,
+            *(str(arg) for arg in args),
+            stdout=PIPE,
+            stderr=STDOUT,
+            cwd=Path(__file__).parent.parent,
+            env={**os.environ, "PGAPPNAME": APPLICATION, "RICORDO_LEASE_SECONDS": LEASE_SECONDS},
+        )
+        worker = cls(process)
+        assert await worker.listen() == ["open"]
+        return worker
+
+    async def listen(self) -> list[str]:
+        """Return the words of the next report, or nothing at the end."""
+        assert self._process.stdout
+        line = (await self._process.stdout.readline()).decode()
+        words = line.split() or ([""] if line else [])
+        if words:
+            self.said.append(words)
+        return words
+
+    async def kill(self) -> list[list[str]]:
+        """Kill the process where it stands, and return all of its reports."""
+        if self._process.returncode is None:
+            self._process.kill()
+        return await self._rest({0, -signal.SIGKILL})
+
+    async def end(self) -> list[list[str]]:
+        """Wait for the end of the program, which must be a good one, and return all of its reports."""
+        return await self._rest({0})
+
+    async def _rest(self, statuses: set[int]) -> list[list[str]]:
+        while await self.listen():
+            pass
+        assert await self._process.wait() in statuses, self.said
+        assert ["Traceback"] not in [words[:1] for words in self.said], self.said
+        return self.said[1:]
+
+
+async def disconnected(admin_url: str) -> None:
+    """Wait until the server has noticed that the workers are gone, and is through with what they asked for."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()"
+    async with asyncio.timeout(20), await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
+        while await (await connection.execute(query, [APPLICATION])).fetchone() != (0,):
+            await asyncio.sleep(0.01)
+
+
+async def consolidate_rest(memory: AsyncMemory, thread_id: str) -> None:
+    """Consolidate what a process left that is gone, as soon as its lease is over; nothing stays live."""
+    async with asyncio.timeout(20):
+        while (result := await memory.summarize_conversation(thread_id)).status == "busy":
+            await asyncio.sleep(0.05)
+    assert result.status in {"consolidated", "nothing_to_summarize"}, result
+    thread = await memory.conversational.thread(thread_id)
+    assert thread is None or thread.live_messages == 0
+
+
+class Pausing:
+    """The extractive summariser behind a pause of random length, as a model has one; it reports begin and end."""
+
+    name = "pausing"
+
+    def __init__(self, pause: float) -> None:
+        """Wait `pause` seconds at most."""
+        self._extractive = ExtractiveSummariser()
+        self._pause = pause
+        self.window = self._extractive.window
+
+    async def summarise(self, chunk: Chunk, *, budget: int) -> Draft:
+        """Summarise after the pause."""
+        report("drafting")
+        await asyncio.sleep(random.uniform(0, self._pause))
+        draft = await self._extractive.summarise(chunk, budget=budget)
+        report("drafted")
+        return draft
+
+
+def report(*words: object) -> None:
+    """Tell the test, at once."""
+    print(*words, flush=True)
+
+
+def batch(writer: str, number: int, size: int) -> list[RawMessage]:
+    """Return messages that say whose they are, which batch they belong to, and how many that batch has."""
+    return [{"role": "assistant", "content": f"{writer} {number} {index} {size}"} for index in range(size)]
+
+
+async def append(memory: AsyncMemory, thread_id: str, writer: str, largest: str, seconds: str) -> None:
+    """Append batches of 1 to `largest` messages; a keyed call each second time."""
+    end = time.monotonic() + float(seconds)
+    number = 0
+    while time.monotonic() < end:
+        size = random.randint(1, int(largest))
+        key = f"{writer} {number}" if number % 2 else None
+        await memory.conversational.append(thread_id, batch(writer, number, size), key=key)
+        report("appended", number, size)
+        number += 1
+
+
+async def consolidate(memory: AsyncMemory, *threads: str) -> None:
+    """Consolidate each thread once."""
+    for thread_id in threads:
+        result = await memory.summarize_conversation(thread_id)
+        report("consolidated", thread_id, result.status, result.id)
+
+
+async def keep_consolidating(memory: AsyncMemory, thread_id: str, seconds: str) -> None:
+    """Consolidate one thread again and again, with a part of random size kept verbatim."""
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        result = await memory.summarize_conversation(thread_id, random.choice((0, 0, 200, 1_000)))
+        report(result.status, result.num_messages_summarized, result.condensed)
+        if result.status != "consolidated":
+            await asyncio.sleep(random.uniform(0, 0.1))
+
+
+async def converse(memory: AsyncMemory, thread_id: str, start: str) -> None:
+    """Append a conversation by TURNS, from a turn on, and consolidate it all the time: an agent at work."""
+    for turn in range(int(start), 1_000_000, TURNS):
+        await memory.conversational.append(thread_id, conversation(TURNS, start=turn))
+        report("appended", turn)
+        result = await memory.summarize_conversation(thread_id, 200)
+        report(result.status, result.condensed)
+
+
+PROGRAMS: Mapping[str, Callable[..., Awaitable[None]]] = {
+    "append": append,
+    "consolidate": consolidate,
+    "keep_consolidating": keep_consolidating,
+    "converse": converse,
+}
+
+
+async def main(program: str, url: str, pause: str, *args: str) -> None:
+    """Run a program on a memory of its own; a `pause` of a number of seconds stands for a model's."""
+    model = None if float(pause) == NO_PAUSE else Pausing(float(pause))
+    async with await AsyncMemory.open(url, model=model, policy=CONDENSING) as memory:
+        report("open")
+        await PROGRAMS[program](memory, *args)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
