@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, STDOUT, Process
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -21,9 +21,12 @@ import psycopg
 
 from ricordo import AsyncMemory, Policy
 from ricordo.consolidation.draft import Draft
+from ricordo.consolidation.expand import parse_id
 from ricordo.consolidation.extractive import ExtractiveSummariser
 from ricordo.consolidation.source import Chunk
-from ricordo.types import RawMessage
+from ricordo.tokens import count
+from ricordo.types import RawMessage, Summary
+from tests.integrity import assert_sound, originals
 from tests.support import conversation
 
 APPLICATION = "ricordo-worker"
@@ -48,7 +51,14 @@ class Worker:
 
     @classmethod
     async def start(cls, program: str, url: str, *args: object) -> Self:
-        """Start a program and return when its memory is open."""
+        """Start a program and let it begin."""
+        worker = await cls.ready(program, url, *args)
+        worker.begin()
+        return worker
+
+    @classmethod
+    async def ready(cls, program: str, url: str, *args: object) -> Self:
+        """Start a program and return when its memory is open; it waits for `begin`."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -56,6 +66,7 @@ class Worker:
             program,
             url,
             *(str(arg) for arg in args),
+            stdin=PIPE,
             stdout=PIPE,
             stderr=STDOUT,
             cwd=Path(__file__).parent.parent,
@@ -64,6 +75,11 @@ class Worker:
         worker = cls(process)
         assert await worker.listen() == ["open"]
         return worker
+
+    def begin(self) -> None:
+        """Let a program begin that is ready."""
+        assert self._process.stdin
+        self._process.stdin.write(b"\n")
 
     async def listen(self) -> list[str]:
         """Return the words of the next report, or nothing at the end."""
@@ -136,8 +152,24 @@ def report(*words: object) -> None:
 
 
 def batch(writer: str, number: int, size: int) -> list[RawMessage]:
-    """Return messages that say whose they are, which batch they belong to, and how many that batch has."""
-    return [{"role": "assistant", "content": f"{writer} {number} {index} {size}"} for index in range(size)]
+    """Return messages that say whose they are, which batch they belong to, their place in it, and its size."""
+    told = "is done; the index took {} ms and Anna Ferrari checks it on 3 April."
+    return [
+        {"role": "assistant", "content": f"{writer} {number} {index} {size} {told.format(number * 7 + index)}"}
+        for index in range(size)
+    ]
+
+
+def batches_of(messages: Iterable[RawMessage], writer: str) -> list[tuple[int, int]]:
+    """Return number and size of a writer's batches in order; assert that each is whole and uninterrupted."""
+    mine = [words[1:4] for message in messages if (words := str(message["content"]).split())[0] == writer]
+    found: list[tuple[int, int]] = []
+    while mine:
+        number, _, size = mine[0]
+        assert mine[: int(size)] == [[number, str(index), size] for index in range(int(size))]
+        found.append((int(number), int(size)))
+        mine = mine[int(size) :]
+    return found
 
 
 async def append(memory: AsyncMemory, thread_id: str, writer: str, largest: str, seconds: str) -> None:
@@ -169,6 +201,45 @@ async def keep_consolidating(memory: AsyncMemory, thread_id: str, seconds: str) 
             await asyncio.sleep(random.uniform(0, 0.1))
 
 
+async def read(memory: AsyncMemory, thread_id: str, seconds: str) -> None:
+    """Read one thread in every way, and check each answer, while others write to it."""
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        assert (await memory.monitor(thread_id)).tokens >= 0
+        await memory.conversational.read(thread_id)
+        shown, summaries = await check_window(memory, thread_id)
+        for summary in summaries[-2:]:
+            found = await originals(memory, summary.id, max_tokens=5_000)
+            assert len(found) == summary.message_count
+        proof = await assert_sound(memory, thread_id)
+        report("read", shown, len(summaries), proof.messages)
+
+
+async def check_window(memory: AsyncMemory, thread_id: str) -> tuple[int, list[Summary]]:
+    """Assert that a window lacks none of the messages before its newest: each is shown, or under a reference of it."""
+    window = await memory.window(thread_id)
+    assert not window.left_out
+    items = {segment.kind: segment.included for segment in window.segments}
+    shown = {item.text.partition(": ")[2] for item in items["conversational"]}
+    summaries = [await memory.summary.get(parse_id(item.text) or "") for item in items["summary"]]
+    places = await places_of(memory, thread_id, shown)
+    for summary in summaries:
+        places |= set(range(summary.first_seq or 0, (summary.last_seq or 0) + 1))
+    assert places == set(range(1, max(places, default=0) + 1))
+    return len(shown), summaries
+
+
+async def places_of(memory: AsyncMemory, thread_id: str, contents: set[str]) -> set[int]:
+    """Return the places of the messages that have these contents, each of which occurs once."""
+    found: dict[str, int] = {}
+    before = None
+    while len(found) < len(contents):
+        page = await memory.conversational.list(thread_id, limit=500, before=before, include_covered=True)
+        found |= {message.content: message.seq for message in page if message.content in contents}
+        before = page[0].seq
+    return set(found.values())
+
+
 async def converse(memory: AsyncMemory, thread_id: str, start: str) -> None:
     """Append a conversation by TURNS, from a turn on, and consolidate it all the time: an agent at work."""
     for turn in range(int(start), 1_000_000, TURNS):
@@ -182,6 +253,7 @@ PROGRAMS: Mapping[str, Callable[..., Awaitable[None]]] = {
     "append": append,
     "consolidate": consolidate,
     "keep_consolidating": keep_consolidating,
+    "read": read,
     "converse": converse,
 }
 
@@ -190,7 +262,10 @@ async def main(program: str, url: str, pause: str, *args: str) -> None:
     """Run a program on a memory of its own; a `pause` of a number of seconds stands for a model's."""
     model = None if float(pause) == NO_PAUSE else Pausing(float(pause))
     async with await AsyncMemory.open(url, model=model, policy=CONDENSING) as memory:
+        # The tokenizer is loaded at the first use, which takes longer than some tests.
+        count("")
         report("open")
+        sys.stdin.readline()
         await PROGRAMS[program](memory, *args)
 
 

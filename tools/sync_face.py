@@ -128,21 +128,16 @@ def _quoted(doc: str) -> str:
     return f'"""{doc}\n"""' if "\n" in doc else f'"""{doc}"""'
 
 
-def _names(node: ast.AST) -> set[str]:
-    function = node
-    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-    outer = [function.args, *([function.returns] if function.returns else [])]
+def _names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    outer = [node.args, *([node.returns] if node.returns else [])]
     return {name.id for part in outer for name in ast.walk(part) if isinstance(name, ast.Name)}
 
 
 def _imports(tree: ast.Module, used: set[str]) -> set[str]:
     found: set[str] = set()
-    module = ""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             found |= {f"from {node.module} import {alias.name}" for alias in node.names if alias.name in used}
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in used:
-            found.add(f"from ricordo.memory import {node.targets[0].id}")
     return found
 
 

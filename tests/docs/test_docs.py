@@ -72,7 +72,7 @@ def _examples() -> Iterator[Any]:
 
 
 @pytest.mark.usefixtures("surroundings")
-@pytest.mark.parametrize("example", _examples())
+@pytest.mark.parametrize("example", [*_examples()])
 def test_every_python_block_runs_and_prints_what_it_says(example: CodeExample, eval_example: EvalExample) -> None:
     eval_example.print_callback = lambda printed: _ID.sub("…", printed)
     eval_example.set_config(line_length=120)
@@ -91,7 +91,7 @@ def _shell_lines() -> Iterator[Any]:
             yield from (pytest.param(line, id=f"{page_id(page)}: {line}") for line in joined.splitlines() if line)
 
 
-@pytest.mark.parametrize("line", _shell_lines())
+@pytest.mark.parametrize("line", [*_shell_lines()])
 def test_every_command_of_a_shell_block_exists(line: str) -> None:
     subprocess.run(["bash", "-n", "-c", line], check=True)
     words = shlex.split(line, comments=True)
@@ -217,7 +217,7 @@ def _tests_of(path: str) -> frozenset[str]:
     return frozenset(one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-@pytest.mark.parametrize("promise", _promises())
+@pytest.mark.parametrize("promise", [*_promises()])
 def test_every_promise_names_tests_that_exist(promise: str) -> None:
     named = _TEST.findall(_promises()[promise])
     assert named

@@ -17,10 +17,9 @@ import pytest
 from ricordo import AsyncMemory
 from ricordo.database.embedded import EmbeddedServer
 from ricordo.errors import DatabaseUnavailableError
-from ricordo.types import RawMessage
 from tests.integrity import assert_sound, assert_whole, everything
 from tests.support import conversation
-from tests.workers import CONDENSING, LEASE_SECONDS, NO_PAUSE, TURNS, Worker, batch, consolidate_rest, disconnected
+from tests.workers import CONDENSING, LEASE_SECONDS, NO_PAUSE, TURNS, Worker, batch, batches_of, consolidate_rest, disconnected
 
 
 def kills(few: int, many: int) -> pytest.MarkDecorator:
@@ -100,18 +99,6 @@ async def test_f19_a_killed_consolidation_is_whole_or_never_was(
         await killing.round(number)
     print(kills, "kills:", dict(killing.moments))
     assert killing.moments["before the commit"]
-
-
-def batches_of(messages: Sequence[RawMessage], writer: str) -> list[tuple[int, int]]:
-    """Return number and size of a writer's batches in order; assert that each is whole and there once."""
-    mine = [text.split()[1:] for message in messages if (text := str(message["content"])).startswith(f"{writer} ")]
-    found: list[tuple[int, int]] = []
-    while mine:
-        number, _, size = mine[0]
-        assert mine[: int(size)] == [[number, str(index), size] for index in range(int(size))]
-        found.append((int(number), int(size)))
-        mine = mine[int(size) :]
-    return found
 
 
 @kills(4, 60)

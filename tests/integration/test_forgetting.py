@@ -23,7 +23,8 @@ def everything(admin_url: str) -> str:
     found: list[str] = []
     with psycopg.connect(admin_url) as connection:
         tables = connection.execute(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ricordo' AND table_type = 'BASE TABLE'"
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_schema = 'ricordo' AND table_type = 'BASE TABLE'"
         ).fetchall()
         for (table,) in tables:
             query = sql.SQL("SELECT row_to_json(t)::text FROM ricordo.{} AS t").format(sql.Identifier(table))

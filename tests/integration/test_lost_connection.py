@@ -69,7 +69,7 @@ def cutting(wire: Proxy, admin_url: str) -> Cutting:
 
 
 MOMENTS = [pytest.param(commits, id="before the commit"), pytest.param(confirms_commit, id="before the answer")]
-STRIDES = [pytest.param(7, id="some messages"), pytest.param(1, id="every message", marks=pytest.mark.slow)]
+STRIDES = [pytest.param(17, id="some messages"), pytest.param(1, id="every message", marks=pytest.mark.slow)]
 
 
 async def count_messages(memory: AsyncMemory, thread_id: str) -> int:

@@ -160,7 +160,10 @@ async def test_p9_what_was_brought_back_is_neither_shortened_nor_read_again(data
         second = await memory.summarize_conversation("t")
         assert second.num_messages_summarized == 12
         assert reading.texts[3] == f"[what expand_summary brought back stands under {first.id} and is left out here]"
-        assert reading.texts[7] == f"[what mcp__ricordo__read_tool_log brought back stands under {log} and is left out here]"
+        assert (
+            reading.texts[7]
+            == f"[what mcp__ricordo__read_tool_log brought back stands under {log} and is left out here]"
+        )
         assert reading.texts[11] == REPORT
         page = await memory.expand_summary(str(second.id), max_tokens=100_000)
         assert page.messages[2].message["content"] == opened
@@ -170,10 +173,10 @@ async def test_p9_what_was_brought_back_is_neither_shortened_nor_read_again(data
 async def test_p9_beside_other_results_in_a_message_only_what_was_brought_back_is_left_out(database_url: str) -> None:
     reading = Reading()
     names = {"a": "expand_summary", "b": "report"}
-    calls = [{"type": "tool_use", "id": id, "name": name, "input": {}} for id, name in names.items()]
+    calls: list[RawMessage] = [{"type": "tool_use", "id": id, "name": name, "input": {}} for id, name in names.items()]
     results = [{"type": "tool_result", "tool_use_id": id, "content": f"{id} " + REPORT} for id in names]
     async with await AsyncMemory.open(database_url, model=reading) as memory:
-        turn = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+        turn: list[RawMessage] = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
         await memory.conversational.append("t", [{"role": "user", "content": "x"}, *turn, *conversation(3)])
         assert (await memory.prune("t")).count == 0
         assert (await memory.summarize_conversation("t")).status == "consolidated"

@@ -109,8 +109,9 @@ async def test_j1_input_and_output_come_back_exactly(memory: AsyncMemory, value:
 async def test_what_cannot_be_stored_is_refused_before_anything_is(
     memory: AsyncMemory, values: dict[str, Any], words: str
 ) -> None:
+    arguments: dict[str, Any] = {"thread_id": "t", "tool_name": "f", **values}
     with pytest.raises(InvalidInputError, match=words):
-        await memory.tool_log.write(**{"thread_id": "t", "tool_name": "f", **values})
+        await memory.tool_log.write(**arguments)
     assert await memory.tool_log.list("t") == ()
 
 
@@ -153,7 +154,9 @@ async def test_f4_the_pages_of_an_output_are_all_of_it(memory: AsyncMemory) -> N
     assert all(page.tokens <= 2000 for page in found)
     assert all(page.tokens == count(str(page)) for page in found)
     assert all(f'read_tool_log("{id}", cursor="{page.cursor}")' in str(page) for page in found[:-1])
-    assert re.match(r'## Tool Log\n\[\d\d:\d\d:\d\d\] report\({"year": 2026}\) -> success in 5 ms\nOUTPUT:\nrow 0', str(found[0]))
+    assert re.match(
+        r'## Tool Log\n\[\d\d:\d\d:\d\d\] report\({"year": 2026}\) -> success in 5 ms\nOUTPUT:\nrow 0', str(found[0])
+    )
 
 
 async def test_a_query_shows_the_best_lines_with_their_neighbours_and_goes_on(memory: AsyncMemory) -> None:

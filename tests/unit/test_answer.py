@@ -272,7 +272,9 @@ def test_a_description_has_at_most_twelve_words() -> None:
 
 
 def test_a_label_and_a_citation_are_read_in_the_ways_that_models_write_them() -> None:
-    text = "**Description:** a talk about the corpus\n\n### Technical Information\n- It holds 7 files [Messages 1 and 3]\n"
+    text = (
+        "**Description:** a talk about the corpus\n\n### Technical Information\n- It holds 7 files [Messages 1 and 3]\n"
+    )
     draft = parse(text)
     assert draft.description.startswith("a talk")
     assert draft.lines[0].sources == (1, 3)

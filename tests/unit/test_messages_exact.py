@@ -160,3 +160,15 @@ def test_escaped_ids_are_storable_and_injective(one: str, other: str) -> None:
 def test_an_ordinary_id_is_its_own_form() -> None:
     assert escape_id("call_AbC-123|fc_9") == "call_AbC-123|fc_9"
     assert escape_id("\x00") != escape_id("\\0000")
+
+
+@pytest.mark.parametrize("value", [None, True, 0, 1.5, "a\x00\ud800", "\ud83d\ude00", [], [{"\ud800": [None]}], {}])
+def test_any_json_value_comes_back_equal(value: object) -> None:
+    stored = encode_value(value, "value")
+    assert stored.isascii()
+    assert decode_value(stored) == value
+
+
+def test_a_value_that_is_no_json_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidInputError, match=r"tool_input\[0\]\.x is a set"):
+        encode_value([{"x": {1}}], "tool_input")

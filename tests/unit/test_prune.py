@@ -14,7 +14,20 @@ from ricordo.tokens import count
 
 ID = "0198b3c2-7a0e-7c43-9d5a-3c1f7f3f2f10"
 LISTING = "".join(f"row {n}: /srv/data/file{n}.txt INV-2026-{n:04} paid\n" for n in range(800))
-CLUSTERS = ["a", "e\u0301", "🇮🇹", "👩\u200d👩\u200d👧", "👍🏽", "क्षि", "각", "\r\n", " ", "\n", "\u0e33", "x\u0300\u0301\u0302"]
+CLUSTERS = [
+    "a",
+    "e\u0301",
+    "🇮🇹",
+    "👩\u200d👩\u200d👧",
+    "👍🏽",
+    "क्षि",
+    "각",
+    "\r\n",
+    " ",
+    "\n",
+    "\u0e33",
+    "x\u0300\u0301\u0302",
+]
 
 
 def ask(seq: int) -> Fact:
@@ -81,7 +94,9 @@ def test_nothing_but_a_whole_tool_result_is_shortened(fact: Fact) -> None:
     assert prunable([ask(1), call(2, "a"), fact, answer(4), ask(5)], Policy()) == ()
 
 
-@pytest.mark.parametrize("tool", ["expand_summary", "read_tool_log", "mcp__ricordo__expand_summary", "ricordo.read_tool_log"])
+@pytest.mark.parametrize(
+    "tool", ["expand_summary", "read_tool_log", "mcp__ricordo__expand_summary", "ricordo.read_tool_log"]
+)
 def test_p9_what_ricordo_brought_back_is_never_shortened(tool: str) -> None:
     facts = [ask(1), call(2, "a", tool=tool), call(3, "b"), result(4, "b"), result(5, "a"), answer(6), ask(7)]
     assert prunable(facts, Policy()) == (4,)

@@ -70,7 +70,7 @@ def _ranked(lines: Sequence[str], query: str) -> list[int]:
     scores: dict[int, float] = {}
     for indexes in holding.values():
         for index in indexes:
-            scores[index] = scores.get(index, 0.0) + log(1 + len(lines) / len(indexes))
+            scores[index] = scores.get(index, 0.0) + log((len(lines) + 1) / len(indexes))
     least = max(scores.values(), default=0.0) * WEAKEST
     telling = (index for index in scores if scores[index] >= least)
     return sorted(telling, key=lambda index: (-scores[index], index))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from ricordo.config import Policy
-from ricordo.messages import cut_positions, pairs, unanswered
+from ricordo.messages import Pair, cut_positions, pairs
 from ricordo.types import Reason
 
 _HELD_ROLES = frozenset({"system", "developer"})
@@ -109,7 +109,8 @@ def plan(
     `policy.orphan_after_messages` messages have come. With a `target` there is nothing to do at or below it, nor where
     what must stay is above it. Linear in the number of facts.
     """
-    held = _held(facts)
+    found = pairs(facts)
+    held = _held(facts, found)
     tokens, turns = max(keep_recent_tokens, policy.keep_recent_tokens), max(keep_recent_turns, policy.keep_recent_turns)
     end = recent_start(facts, tokens, turns)
     missed = _missed(facts, held, end, target) if target and facts else None
@@ -117,7 +118,7 @@ def plan(
         return missed
     if all(held):
         return Refusal(reason="nothing_to_summarize", detail="every live message is held: system, pinned or unanswered")
-    allowed = _cuts(facts, policy)
+    allowed = _cuts(facts, found, policy)
     runs = [_run(facts, held, allowed, start, min(stop, end)) for start, stop in _stretches(facts, held)]
     best = next((run for run in runs if run and _is_worthwhile(run, policy)), None)
     return best or _refuse(runs, held, end)
@@ -164,7 +165,7 @@ def _is_worthwhile(run: Plan, policy: Policy) -> bool:
     return run.tokens >= policy.minimum_source_tokens and gain >= policy.minimum_gain_tokens
 
 
-def _held(facts: Sequence[Fact]) -> list[bool]:
+def _held(facts: Sequence[Fact], found: Sequence[Pair]) -> list[bool]:
     """Mark what stays live whatever happens, with the other side of its tool calls."""
     held = [fact.held for fact in facts]
     for index in range(len(facts) - 1, -1, -1):
@@ -173,7 +174,7 @@ def _held(facts: Sequence[Fact]) -> list[bool]:
         if facts[index].question:
             held[index] = True
             break
-    _hold_partners(held, [(call, result) for _, call, result in pairs(facts) if result is not None])
+    _hold_partners(held, [(call, result) for _, call, result in found if result is not None])
     return held
 
 
@@ -186,13 +187,14 @@ def _hold_partners(held: list[bool], links: Sequence[tuple[int, int]]) -> None:
         split = [link for link in links if held[link[0]] != held[link[1]]]
 
 
-def _cuts(facts: Sequence[Fact], policy: Policy) -> list[bool]:
+def _cuts(facts: Sequence[Fact], found: Sequence[Pair], policy: Policy) -> list[bool]:
     """Mark the positions where a stretch may begin or end.
 
     A young call without result forbids every position behind it: its result may still come.
     """
-    allowed = cut_positions(facts)
-    young = [index for index, _ in unanswered(facts) if len(facts) - 1 - index < policy.orphan_after_messages]
+    allowed = cut_positions(facts, found)
+    oldest = len(facts) - policy.orphan_after_messages
+    young = [call for _, call, result in found if result is None and call >= oldest]
     if young:
         first = min(young)
         allowed[first + 1 :] = [False] * (len(allowed) - first - 1)

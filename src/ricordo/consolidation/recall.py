@@ -14,7 +14,7 @@ from ricordo.tokens import count
 PREFIX = "Expand for: "
 SEPARATOR = ", "
 
-RECALL_SHARE = 0.2
+RECALL_SHARE = 0.25
 """The part of a summary's budget that its recall keys may take."""
 
 LONGEST_KEY = 60

@@ -36,27 +36,27 @@ def pairs(facts: Sequence[Fact]) -> list[Pair]:
     A result answers the earliest call with its id that has no answer yet, in an earlier message or in its own. A
     result without such a call answers nothing, and an id may be used again. Linear in calls and results.
     """
-    calls: list[Pair] = []
+    calls: list[tuple[str, int]] = []
+    answers: dict[int, int] = {}
     waiting: defaultdict[str, deque[int]] = defaultdict(deque)
     for index, fact in enumerate(facts):
         for id in fact.calls:
             waiting[id].append(len(calls))
-            calls.append(Pair(id, index, None))
+            calls.append((id, index))
         for id in fact.results:
             if waiting[id]:
-                place = waiting[id].popleft()
-                calls[place] = calls[place]._replace(result=index)
-    return calls
+                answers[waiting[id].popleft()] = index
+    return [Pair(id, call, answers.get(place)) for place, (id, call) in enumerate(calls)]
 
 
-def cut_positions(facts: Sequence[Fact]) -> list[bool]:
+def cut_positions(facts: Sequence[Fact], found: Sequence[Pair] | None = None) -> list[bool]:
     """Return, for each position from 0 to `len(facts)`, whether the messages may be cut before it.
 
     A position is False if a call before it is answered at or after it. A call without any result forbids nothing
-    here; see `unanswered`. Linear.
+    here; see `unanswered`. `found` are the messages' pairs, where they are known. Linear.
     """
     opened = [0] * (len(facts) + 1)
-    for _, call, result in pairs(facts):
+    for _, call, result in pairs(facts) if found is None else found:
         if result is not None:
             opened[call + 1] += 1
             opened[result + 1] -= 1

@@ -319,7 +319,7 @@ def in_turn(*behaviours: Behaviour) -> Behaviour:
 
 
 def planting(words: str, *, mended: bool = True, then: Behaviour | None = None) -> Behaviour:
-    """Put false words, such as a figure, at the end of the first note; again in its correction unless it is `mended`."""
+    """Put false words, such as a figure, at the end of the first note; again when it comes back, unless `mended`."""
 
     def behave(request: Request) -> Reply | Failure | None:
         reply = (then or well())(request)

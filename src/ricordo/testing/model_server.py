@@ -123,7 +123,8 @@ class _HTTPServer(ThreadingHTTPServer):
         request = Request(number=number, body=body, wait=lambda seconds: _wait(connection, self.closing, seconds))
         try:
             return request, self.behaviour(request)
-        except Exception as error:  # noqa: BLE001  (a test's own code; close raises it)
+        except Exception as error:
+            # A test's own code raised it, in a thread of its own; closing raises it there where the test sees it.
             self.errors.append(error)
             return request, Failure(status=500, body=f"the behaviour raised {error!r}")
         finally:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from ricordo.tokens.calibration import reported_prompt_tokens, update_ratio
 from ricordo.tokens.count import MEDIA_TOKENS, MESSAGE_OVERHEAD, count, count_message, count_tools, truncate
-from ricordo.tokens.limits import DEFAULT_MODEL, DEFAULT_TOKEN_LIMIT, MODEL_TOKEN_LIMITS, UnknownModelWarning, model_limit
+from ricordo.tokens.limits import (
+    DEFAULT_MODEL,
+    DEFAULT_TOKEN_LIMIT,
+    MODEL_TOKEN_LIMITS,
+    UnknownModelWarning,
+    model_limit,
+)
 
 __all__ = [
     "DEFAULT_MODEL",

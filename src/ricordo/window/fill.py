@@ -56,7 +56,7 @@ def _cost(segment: Segment) -> int:
 
 @cache
 def _frame(kind: SegmentKind) -> int:
-    """Return the tokens of a segment's heading, description and note on what is left out, with the blank line before."""
+    """Return the tokens of a segment's heading, description and note of what is left out, with the line before."""
     return count(Segment(kind=kind, items=(Item(text="", tokens=0, included=True),), older=10**6).render()) + 2
 
 

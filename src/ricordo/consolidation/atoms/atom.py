@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Literal, TypeAlias
 
 AtomKind: TypeAlias = Literal["number", "date", "name", "identifier", "path", "url", "error", "quote"]
@@ -17,7 +17,6 @@ _ALIKE = str.maketrans(
     _SINGLE_QUOTES + _DOUBLE_QUOTES + _DASHES,
     "'" * len(_SINGLE_QUOTES) + '"' * len(_DOUBLE_QUOTES) + "-" * len(_DASHES),
 )
-_SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +42,16 @@ class Atom:
 
 def fold(text: str) -> str:
     """Return a text without differences of case, width, spacing, quotation marks and dashes."""
+    if text.isascii():
+        return " ".join(text.lower().replace("`", "'").split())
     # NFKC turns "´" and "″" into sequences with a space, so look-alikes are replaced before it.
     alike = unicodedata.normalize("NFKC", text.translate(_ALIKE)).translate(_ALIKE)
-    return _SPACES.sub(" ", alike.casefold()).strip()
+    return " ".join(alike.casefold().split())
 
 
 def plain(text: str) -> str:
     """Return a folded text without accents: "Università" and "universita" are the same word."""
-    decomposed = unicodedata.normalize("NFD", fold(text))
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
+    folded = fold(text)
+    if folded.isascii():
+        return folded
+    return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", folded)))

@@ -19,9 +19,15 @@ _EXTENSIONS = word_set(
     "patch diff traj"
 )
 _URL = re.compile(r"(?:https?|ftp|wss?|s3|postgres(?:ql)?|file)://[^\s<>\"'“”«»`|\\^{}]++", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z0-9]+://(?:www\.)?")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b")
 _WINDOWS = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|\\\\[A-Za-z][\w.-]{1,60}\\(?=\w))[\w.\\$~+-]{0,300}")
-_CHUNK = re.compile(r"[A-Za-z0-9_À-ɏ@#~./+:=&$%-]++(?:\(\))?")
+_IN_TOKEN = "[A-Za-z0-9_À-ɏ@#~./+:=&$%-]"
+_ORDINARY = r"(?!(?i:docker|make)file)[A-Za-zÀ-ɏ][a-zÀ-ɏ-]*+[.:]?|\d++"
+"""A word without inner capitals, or a figure: neither is a token of any kind."""
+
+_CHUNK = re.compile(rf"(?<!{_IN_TOKEN})(?!(?:{_ORDINARY})(?!{_IN_TOKEN}|\(\))){_IN_TOKEN}++(?:\(\))?")
+_PART = re.compile(r"(?:::|[^=&:])+")
 _EDGES = ".,:;=&+$/%-#"
 _DOMAIN = re.compile(
     r"(?:[a-z0-9-]+\.)+(?:(?:com|org|net|io|it|dev|ai|eu|uk|de|fr|edu|gov)(?:/.*)?|[a-z]{2,6}/.+)", re.IGNORECASE
@@ -43,7 +49,7 @@ _ERROR_CODE = re.compile(
     re.IGNORECASE,
 )
 _STATUS_FIRST = re.compile(
-    r"(?<![\w.,])(?P<code>[45]\d\d)[ ](?:error|errore|status|response|not found|internal)\b", re.IGNORECASE
+    r"(?P<code>[45](?<![\w.,]\d)\d\d)[ ](?:error|errore|status|response|not found|internal)\b", re.IGNORECASE
 )
 _NAMED_THING = re.compile(
     r"\b(?:project|branch|repo|repository|bucket|queue|topic|cluster|namespace|slot|service|table|database|image|package"
@@ -63,15 +69,15 @@ _DECADE = re.compile(r"\d{2,4}s|'?\d0s")
 
 def addresses(text: str) -> Iterator[Atom]:
     """Yield the URLs and e-mail addresses of a text."""
-    for match in _URL.finditer(text):
+    for match in _URL.finditer(text) if "://" in text else ():
         yield _atom("url", match.group().rstrip(".,;:!?)]*'"), match.start())
-    for match in _EMAIL.finditer(text):
+    for match in _EMAIL.finditer(text) if "@" in text else ():
         yield _atom("url", match.group(), match.start())
 
 
 def find(text: str) -> Iterator[Atom]:
     """Yield error codes, then paths and identifiers; where two overlap, the first one counts."""
-    for match in _WINDOWS.finditer(text):
+    for match in _WINDOWS.finditer(text) if "\\" in text else ():
         written = match.group().rstrip(".\\")
         if len(written) > 3:
             yield _atom("path", written, match.start())
@@ -88,7 +94,7 @@ def _chunk(chunk: str, start: int) -> Iterator[Atom]:
     """Yield what a run without spaces holds: one token, or several joined by "=", "&", ":" or a line number."""
     if len(chunk) > LONGEST_TOKEN:
         return
-    for part in re.finditer(r"(?:::|[^=&:])+", chunk):
+    for part in _PART.finditer(chunk):
         token, offset = _trimmed(part.group())
         kind = _kind(token)
         if kind:
@@ -135,12 +141,12 @@ def _is_identifier(token: str) -> bool:
         return False
     if "/" in token:
         return bool(_BRANCH.fullmatch(token) or _REFERENCE.fullmatch(token))
-    return any(c.isalpha() for c in token) and _is_technical(token)
+    return any(map(str.isalpha, token)) and _is_technical(token)
 
 
 def _is_technical(word: str) -> bool:
     """Whether a word is built as no ordinary word is: with digits, underscores, inner capitals or inner dots."""
-    if any(c.isdigit() for c in word) or "_" in word.strip("_") or _CAMEL.fullmatch(word):
+    if any(map(str.isdigit, word)) or "_" in word.strip("_") or _CAMEL.fullmatch(word):
         return True
     return bool(_DOTTED.fullmatch(word)) and not _ABBREVIATION.fullmatch(word)
 
@@ -152,7 +158,7 @@ def _atom(kind: AtomKind, written: str, start: int) -> Atom:
 def _key(kind: AtomKind, written: str) -> str:
     key = fold(written)
     if kind == "url":
-        return re.sub(r"^[a-z0-9]+://(?:www\.)?", "", key).rstrip("/")
+        return _SCHEME.sub("", key).rstrip("/")
     if kind == "path":
         return key.replace("\\", "/").removeprefix("./").rstrip("/")
     return key.removesuffix("()")
