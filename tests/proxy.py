@@ -42,15 +42,14 @@ class Proxy:
     def __init__(self, url: str) -> None:
         """Stand before the server of this URL."""
         self.port = 0
-        self._target = conninfo_to_dict(url)
+        self._target = url
         self._rule: Rule | None = None
         self._passed = 0
 
     @property
     def url(self) -> str:
         """The same database through the proxy."""
-        own = {"host": "127.0.0.1", "port": self.port, "sslmode": "disable", "gssencmode": "disable"}
-        return make_conninfo(**{**self._target, **own})
+        return make_conninfo(self._target, host="127.0.0.1", port=self.port, sslmode="disable", gssencmode="disable")
 
     def cut_before(self, rule: Rule | int) -> None:
         """Cut the connection, once, before the next message of the rule, or after a number of further messages."""
@@ -78,10 +77,11 @@ class Proxy:
             end.transport.abort()
 
     async def _connect(self) -> tuple[StreamReader, StreamWriter]:
-        host, port = str(self._target.get("host", "")), self._target.get("port", 5432)
+        target = conninfo_to_dict(self._target)
+        host, port = str(target.get("host", "localhost")), int(target.get("port") or 5432)
         if host.startswith("/"):
             return await asyncio.open_unix_connection(Path(host) / f".s.PGSQL.{port}")
-        return await asyncio.open_connection(host, int(port or 5432))
+        return await asyncio.open_connection(host, port)
 
     async def _pass_on(self, sender: Literal["client", "server"], source: StreamReader, target: StreamWriter) -> None:
         kind = await source.readexactly(1) if sender == "server" else b""

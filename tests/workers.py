@@ -7,13 +7,14 @@ reported must be there whatever happens next, and of what was not reported only 
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import random
 import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, STDOUT, Process
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -50,36 +51,23 @@ class Worker:
         self.said: list[list[str]] = []
 
     @classmethod
-    async def start(cls, program: str, url: str, *args: object) -> Self:
-        """Start a program and let it begin."""
-        worker = await cls.ready(program, url, *args)
-        worker.begin()
-        return worker
-
-    @classmethod
-    async def ready(cls, program: str, url: str, *args: object) -> Self:
-        """Start a program and return when its memory is open; it waits for `begin`."""
+    async def start(cls, program: str, url: str, *args: object, lease_seconds: str = LEASE_SECONDS) -> Self:
+        """Start a program and return when its memory is open."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "tests.workers",
-            program,
             url,
+            program,
             *(str(arg) for arg in args),
-            stdin=PIPE,
             stdout=PIPE,
             stderr=STDOUT,
             cwd=Path(__file__).parent.parent,
-            env={**os.environ, "PGAPPNAME": APPLICATION, "RICORDO_LEASE_SECONDS": LEASE_SECONDS},
+            env={**os.environ, "PGAPPNAME": APPLICATION, "RICORDO_LEASE_SECONDS": lease_seconds},
         )
         worker = cls(process)
         assert await worker.listen() == ["open"]
         return worker
-
-    def begin(self) -> None:
-        """Let a program begin that is ready."""
-        assert self._process.stdin
-        self._process.stdin.write(b"\n")
 
     async def listen(self) -> list[str]:
         """Return the words of the next report, or nothing at the end."""
@@ -108,20 +96,35 @@ class Worker:
         return self.said[1:]
 
 
+async def eventually(condition: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
+    """Wait until the condition holds; raise TimeoutError if it does not in that time."""
+    async with asyncio.timeout(seconds):
+        # What is waited for happens in other processes, which set no event here.
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 async def disconnected(admin_url: str) -> None:
     """Wait until the server has noticed that the workers are gone, and is through with what they asked for."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()"
-    async with asyncio.timeout(20), await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
-        while await (await connection.execute(query, [APPLICATION])).fetchone() != (0,):
-            await asyncio.sleep(0.01)
+    async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
+
+        async def reached() -> bool:
+            return await (await connection.execute(query, [APPLICATION])).fetchone() == (0,)
+
+        await eventually(reached)
 
 
 async def consolidate_rest(memory: AsyncMemory, thread_id: str) -> None:
     """Consolidate what a process left that is gone, as soon as its lease is over; nothing stays live."""
-    async with asyncio.timeout(20):
-        while (result := await memory.summarize_conversation(thread_id)).status == "busy":
-            await asyncio.sleep(0.05)
-    assert result.status in {"consolidated", "nothing_to_summarize"}, result
+    statuses: set[str] = set()
+
+    async def reached() -> bool:
+        statuses.add((await memory.summarize_conversation(thread_id)).status)
+        return bool(statuses - {"busy"})
+
+    await eventually(reached, 20)
+    assert statuses <= {"busy", "consolidated", "nothing_to_summarize"}
     thread = await memory.conversational.thread(thread_id)
     assert thread is None or thread.live_messages == 0
 
@@ -147,8 +150,8 @@ class Pausing:
 
 
 def report(*words: object) -> None:
-    """Tell the test, at once."""
-    print(*words, flush=True)
+    """Tell the test, at once and in one piece, whoever else reports on the same pipe."""
+    os.write(1, f"{' '.join(map(str, words))}\n".encode())
 
 
 def batch(writer: str, number: int, size: int) -> list[RawMessage]:
@@ -180,7 +183,7 @@ async def append(memory: AsyncMemory, thread_id: str, writer: str, largest: str,
         size = random.randint(1, int(largest))
         key = f"{writer} {number}" if number % 2 else None
         await memory.conversational.append(thread_id, batch(writer, number, size), key=key)
-        report("appended", number, size)
+        report("appended", writer, number, size)
         number += 1
 
 
@@ -258,16 +261,34 @@ PROGRAMS: Mapping[str, Callable[..., Awaitable[None]]] = {
 }
 
 
-async def main(program: str, url: str, pause: str, *args: str) -> None:
+async def work(url: str, program: str, pause: str, *args: str) -> None:
     """Run a program on a memory of its own; a `pause` of a number of seconds stands for a model's."""
     model = None if float(pause) == NO_PAUSE else Pausing(float(pause))
     async with await AsyncMemory.open(url, model=model, policy=CONDENSING) as memory:
-        # The tokenizer is loaded at the first use, which takes longer than some tests.
-        count("")
         report("open")
-        sys.stdin.readline()
         await PROGRAMS[program](memory, *args)
 
 
+def crowd(url: str, lines: Sequence[str]) -> int:
+    """Run a program for each line, all at once, each in a process of its own; return 0 if all ended well."""
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=main, args=(url, *line.split())) for line in lines]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return max(abs(process.exitcode or 0) for process in processes)
+
+
+def main(url: str, program: str, *args: str) -> int:
+    """Run one program, or a crowd of them."""
+    # The tokenizer is loaded at its first use, which takes longer than some tests.
+    count("")
+    if program == "crowd":
+        return crowd(url, args)
+    asyncio.run(work(url, program, *args))
+    return 0
+
+
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -16,6 +16,7 @@ from ricordo import AsyncMemory
 from ricordo.consolidation.answer import describe
 from ricordo.consolidation.draft import HEADINGS
 from ricordo.demo import conversation
+from ricordo.errors import InvalidInputError
 from ricordo.stores.format import DESCRIPTORS, block
 from ricordo.testing import ModelServer, empty, in_turn, meanwhile, well
 from ricordo.tokens import MODEL_TOKEN_LIMITS, UnknownModelWarning, count, model_limit
@@ -195,6 +196,40 @@ async def reads_references_of_the_thread(world: World) -> None:
     shown = await world.memory.summary.read(THREAD)
     assert shown.endswith(f"AVAILABLE SUMMARIES:\n[Summary ID: {done.id}] {done.description}")
     assert (await world.memory.summary.read("another")).endswith("AVAILABLE SUMMARIES:\n(no result)")
+
+
+# Tool log
+
+
+@check
+async def has_the_tool_log_table(world: World) -> None:
+    columns = {"id", "thread_id", "tool_name", "tool_input", "tool_output", "status", "error_message", "duration_ms"}
+    assert columns < _columns(world.url, "tool_log_memory")
+    for status in ("success", "error", "timeout"):
+        await world.memory.tool_log.write(THREAD, "grep", status=status)
+    with pytest.raises(InvalidInputError):
+        await world.memory.tool_log.write(THREAD, "grep", status="failed")  # pyright: ignore[reportArgumentType]
+
+
+@check
+async def logs_a_tool_and_returns_a_uuid(world: World) -> None:
+    id = await world.memory.tool_log.write(THREAD, "grep", {"q": "x"}, "a line", "error", "no match", 38, {"run": 7})
+    log = await world.memory.tool_log.get(str(UUID(id)))
+    assert (log.thread_id, log.tool_name, log.tool_input, log.tool_output) == (THREAD, "grep", {"q": "x"}, "a line")
+    assert (log.status, log.error_message, log.duration_ms, log.metadata) == ("error", "no match", 38, {"run": 7})
+
+
+@check
+async def reads_the_tool_log(world: World) -> None:
+    await world.memory.tool_log.write(THREAD, "grep", {"q": "x"}, "found", duration_ms=38)
+    await world.memory.tool_log.write(THREAD, "fetch", status="timeout", error_message="no answer")
+    shown = await world.memory.tool_log.read(THREAD)
+    assert re.fullmatch(
+        r"\[\d\d:\d\d:\d\d\] grep\(\{\"q\": \"x\"\}\) -> success in 38 ms\n    found\n"
+        r"\[\d\d:\d\d:\d\d\] fetch\(\) -> timeout\n    no answer",
+        shown.partition("TOOL EXECUTIONS:\n")[2],
+    )
+    assert "grep" not in await world.memory.tool_log.read(THREAD, only_errors=True)
 
 
 # The window's size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -21,7 +22,6 @@ from tests.support import conversation, fill_thread
 from tests.workers import CONDENSING, NO_PAUSE, Worker, batch, batches_of, consolidate_rest
 
 WRITERS = 8
-CONSOLIDATORS = 4
 READERS = 2
 
 
@@ -29,23 +29,20 @@ READERS = 2
 async def test_g4_processes_that_append_consolidate_and_read_one_thread_lose_and_double_nothing(
     memory: AsyncMemory, database_url: str, seconds: int
 ) -> None:
-    starts = [Worker.ready("append", database_url, NO_PAUSE, "t", f"w{n}", 3, seconds) for n in range(WRITERS)]
-    starts += [
-        Worker.ready("keep_consolidating", database_url, 0.05 if n % 2 else NO_PAUSE, "t", seconds)
-        for n in range(CONSOLIDATORS)
-    ]
-    starts += [Worker.ready("read", database_url, NO_PAUSE, "t", seconds) for _ in range(READERS)]
-    workers = await asyncio.gather(*starts)
-    for worker in workers:
-        worker.begin()
-    said = await asyncio.gather(*(worker.end() for worker in workers))
-    appended = {f"w{n}": [(int(words[1]), int(words[2])) for words in said[n]] for n in range(WRITERS)}
-    consolidated = [words for one in said[WRITERS:] for words in one if words[0] == "consolidated"]
-    reads = [words for one in said for words in one if words[0] == "read"]
-    print(sum(map(len, appended.values())), "appends,", len(consolidated), "consolidations,", len(reads), "reads")
+    lines = [f"append {NO_PAUSE} t w{number} 3 {seconds}" for number in range(WRITERS)]
+    lines += [f"keep_consolidating {pause} t {seconds}" for pause in (NO_PAUSE, 0, 0.05, 0.2)]
+    lines += [f"read {NO_PAUSE} t {seconds}"] * READERS
+    # Long enough for machines on which a dozen processes wait for each other, short enough to be lost at times.
+    said = await (await Worker.start("crowd", database_url, *lines, lease_seconds="3")).end()
+    appended: dict[str, list[tuple[int, int]]] = {f"w{number}": [] for number in range(WRITERS)}
+    for _, writer, number, size in (words for words in said if words[0] == "appended"):
+        appended[writer].append((int(number), int(size)))
+    statuses = Counter(words[0] for words in said)
+    print(dict(statuses))
 
     proof = await assert_sound(memory)
     assert proof.messages == sum(size for batches in appended.values() for _, size in batches)
+    consolidated = [words for words in said if words[0] == "consolidated"]
     assert proof.covered == sum(int(words[1]) for words in consolidated)
     assert proof.summaries == len(consolidated) + sum(int(words[2]) for words in consolidated)
     messages = [one.message for one in await everything(memory, "t")]
@@ -53,8 +50,8 @@ async def test_g4_processes_that_append_consolidate_and_read_one_thread_lose_and
         assert batches_of(messages, writer) == batches
     summaries = await memory.summary.list("t", limit=10_000)
     assert all((one.last_seq or 0) < (two.first_seq or 0) for one, two in pairwise(summaries))
-    assert consolidated
-    assert len(reads) >= READERS
+    assert statuses["consolidated"]
+    assert statuses["read"] >= READERS
     await consolidate_rest(memory, "t")
 
 
@@ -81,9 +78,12 @@ class Watching:
         return await self._extractive.summarise(chunk, budget=budget)
 
 
+TEXT = "\n\n".join(str(one["content"]) for one in conversation(4))
 CALLS: dict[str, Callable[[AsyncMemory], Awaitable[object]]] = {
     "a thread": lambda memory: memory.summarize_conversation("t"),
-    "a text": lambda memory: memory.summarize_context_window("\n\n".join(str(one["content"]) for one in conversation(4))),
+    "a text": lambda memory: memory.summarize_context_window(
+        "\n\n".join(str(one["content"]) for one in conversation(4))
+    ),
     "references": lambda memory: memory.condense("t", budget=1),
 }
 

@@ -268,3 +268,9 @@ async def test_window_usage_is_accounted_for_against_its_budget(memory: AsyncMem
     assert window.usage.max == 400
     assert window.left_out
     assert {item.reason for item in window.left_out} == {"over budget"}
+
+
+async def test_d3_a_text_that_is_shorter_than_a_summary_is_not_stored(memory: AsyncMemory) -> None:
+    result = await memory.summarize_context_window("The deadline is 12 March 2026.")
+    assert (result.status, result.id) == ("not_worthwhile", None)
+    assert (await memory.summarize_and_store("The deadline is 12 March 2026.")).startswith("Nothing was stored: ")

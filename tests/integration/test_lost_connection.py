@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import count
 
 import pytest
@@ -10,6 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from ricordo import AsyncMemory
 from ricordo.errors import DatabaseUnavailableError
+from ricordo.types import RawMessage
 from tests.integrity import assert_sound, assert_whole
 from tests.proxy import Proxy, Rule, WireMessage, commits, confirms_commit, proxy
 from tests.support import conversation, fill_thread
@@ -18,6 +19,23 @@ from tests.workers import APPLICATION, LEASE_SECONDS, batch, consolidate_rest, d
 Call = Callable[[AsyncMemory], Awaitable[object]]
 
 TALK = conversation(3)
+
+
+def append(thread_id: str, messages: Sequence[RawMessage], key: str | None = None) -> Call:
+    return lambda memory: memory.conversational.append(thread_id, messages, key=key)
+
+
+def consolidate(thread_id: str) -> Call:
+    return lambda memory: memory.summarize_conversation(thread_id)
+
+
+def note(answers: list[object], read: Call) -> Call:
+    """Return a call that keeps the answer of another."""
+
+    async def call(memory: AsyncMemory) -> None:
+        answers.append(await read(memory))
+
+    return call
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +101,7 @@ async def test_f19_an_append_that_is_cut_off_at_its_commit_fails_and_is_whole_or
     memory: AsyncMemory, cutting: Cutting, rule: Rule, size: int
 ) -> None:
     messages = batch("w", 0, size)
-    assert await cutting.succeeds(rule, lambda cut_off: cut_off.conversational.append("t", messages)) == [False]
+    assert await cutting.succeeds(rule, append("t", messages)) == [False]
     await assert_whole(memory, "t", messages if rule is confirms_commit else [])
 
 
@@ -92,11 +110,8 @@ async def test_g7_a_keyed_append_that_is_repeated_after_a_lost_answer_is_stored_
     memory: AsyncMemory, cutting: Cutting, rule: Rule
 ) -> None:
     messages = batch("w", 0, 5)
-
-    async def append(cut_off: AsyncMemory) -> None:
-        await cut_off.conversational.append("t", messages, key="k")
-
-    assert await cutting.succeeds(rule, append, append) == [False, True]
+    repeated = append("t", messages, "k")
+    assert await cutting.succeeds(rule, repeated, repeated) == [False, True]
     await assert_whole(memory, "t", messages)
 
 
@@ -112,7 +127,7 @@ async def test_f19_a_consolidation_whose_commit_is_cut_off_fails_and_is_whole_or
         inserted = inserted or b"INSERT INTO ricordo.summary_memory" in message.body
         return inserted and rule(message)
 
-    assert await cutting.succeeds(after_insert, lambda cut_off: cut_off.summarize_conversation("t")) == [False]
+    assert await cutting.succeeds(after_insert, consolidate("t")) == [False]
     assert len(await memory.summary.list("t")) == (1 if rule is confirms_commit else 0)
     await assert_whole(memory, "t", TALK)
     await consolidate_rest(memory, "t")
@@ -128,9 +143,7 @@ async def test_f19_an_append_that_is_cut_off_anywhere_is_whole_or_never_was(
         messages = batch("w", 0, size)
         for number in count(0, stride):
             thread_id = f"{size} {key} {number}"
-            (succeeded,) = await cutting.succeeds(
-                number, lambda cut_off: cut_off.conversational.append(thread_id, messages, key=key)
-            )
+            (succeeded,) = await cutting.succeeds(number, append(thread_id, messages, key))
             stored = await count_messages(memory, thread_id)
             assert stored == size or (stored == 0 and not succeeded)
             if not cutting.cut:
@@ -147,9 +160,7 @@ async def test_f19_a_consolidation_that_is_cut_off_anywhere_is_whole_or_never_wa
     for cuts in count():
         thread_id = str(cuts)
         await memory.conversational.append(thread_id, TALK)
-        (succeeded,) = await cutting.succeeds(
-            cuts * stride, lambda cut_off: cut_off.summarize_conversation(thread_id)
-        )
+        (succeeded,) = await cutting.succeeds(cuts * stride, consolidate(thread_id))
         covered = (await assert_sound(memory, thread_id)).covered
         assert covered == len(TALK) or (covered == 0 and not succeeded)
         if not cutting.cut:
@@ -182,12 +193,8 @@ async def test_a_reader_that_is_cut_off_gets_the_whole_answer_or_an_error(
     for read in READS:
         expected = await read(memory)
         answers: list[object] = []
-
-        async def keep_answer(cut_off: AsyncMemory) -> None:
-            answers.append(await read(cut_off))
-
         for number in count(0, stride):
-            await cutting.succeeds(number, keep_answer)
+            await cutting.succeeds(number, note(answers, read))
             if not cutting.cut:
                 break
         assert answers

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 import pytest
@@ -168,6 +170,19 @@ def test_closing_lets_go_of_a_client_and_leaves_no_thread() -> None:
             pass
     waiting.join()
     assert len(failures) == 1
+    assert threading.active_count() == before
+
+
+def test_closing_does_not_wait_for_a_client_that_sends_nothing() -> None:
+    before = threading.active_count()
+    with (
+        ModelServer() as server,
+        socket.create_connection(("127.0.0.1", urlsplit(server.base_url).port or 0)) as silent,
+    ):
+        while threading.active_count() < before + 2:
+            pass
+        server.close()
+        assert silent.recv(1) == b""
     assert threading.active_count() == before
 
 

@@ -56,7 +56,7 @@ async def test_b3_one_message_larger_than_the_window_is_read_whole(
 ) -> None:
     monkeypatch.setenv("RICORDO_MODEL_WINDOW", "2048")
     models.behaviour = limited(2_048)
-    words = [f"row {number} holds {number * 7}" for number in range(3_000)]
+    words = [f"row {number} holds {number * 7}" for number in range(1_200)]
     call = {"id": "c", "type": "function", "function": {"name": "read_table", "arguments": "{}"}}
     messages: list[RawMessage] = [
         *conversation(1),

@@ -11,8 +11,9 @@ import pytest
 
 from ricordo import AsyncMemory, Memory, Policy
 from ricordo.importers import import_file
+from ricordo.messages import pairs, parse
 from ricordo.types import Consolidation
-from tests.integrity import assert_whole, everything, exactly, live_messages, originals
+from tests.integrity import assert_whole, exactly, live_messages, originals
 
 SAMPLE = 15
 """Airline conversations in the default run."""
@@ -133,9 +134,9 @@ async def test_every_cut_leaves_calls_with_their_results(memory: AsyncMemory, ai
         assert summaries
         parts = [await originals(memory, summary.id, max_tokens=50_000) for summary in summaries]
         for part in [*parts, await live_messages(memory, transcript.name)]:
-            calls = [call["id"] for one in part for call in one.message.get("tool_calls") or ()]  # pyright: ignore
-            results = [one.message["tool_call_id"] for one in part if one.role == "tool"]
-            assert calls == results
+            facts = [parse(one.message) for one in part]
+            assert all(pair.result is not None for pair in pairs(facts))
+            assert sum(len(fact.calls) for fact in facts) == sum(len(fact.results) for fact in facts)
         await assert_whole(memory, transcript.name, transcript.messages)
 
 

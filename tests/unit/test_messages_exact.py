@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import InvalidInputError, InvalidMessageError
-from ricordo.messages import decode, encode, escape_id, searchable
+from ricordo.messages import decode, decode_value, encode, encode_value, escape_id, searchable
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=30) | st.text(
     st.sampled_from("a\\u0\x00\ud83d\ude00\uffff😀e\u0301"), max_size=12

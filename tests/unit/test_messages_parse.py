@@ -451,3 +451,13 @@ def test_any_json_object_is_read_or_refused_with_our_error(raw: dict[str, Any]) 
     with suppress(InvalidMessageError):
         assert parse(raw).tokens >= MESSAGE_OVERHEAD
     assert raw == before
+
+
+def test_the_names_of_the_called_tools_stand_beside_their_ids() -> None:
+    function = {"name": "grep", "arguments": "{}"}
+    chat = {"role": "assistant", "tool_calls": [{"id": "a", "function": function}, {"id": "a", "function": function}]}
+    blocks = {"role": "assistant", "content": [{"type": "tool_use", "id": "b", "name": "read", "input": {}}]}
+    item = {"type": "function_call", "call_id": "c", "name": "now", "arguments": ""}
+    for raw, ids, names in ((chat, "aa", ["grep", "grep"]), (blocks, "b", ["read"]), (item, "c", ["now"])):
+        parsed = parse(raw)
+        assert (list(parsed.calls), list(parsed.tools)) == (list(ids), names)

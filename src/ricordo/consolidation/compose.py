@@ -13,14 +13,13 @@ from ricordo.consolidation.atoms import AtomIndex
 from ricordo.consolidation.chunk import chunk
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.extractive import ExtractiveSummariser
-from ricordo.consolidation.ground import Checked, check
-from ricordo.consolidation.recall import RECALL_SHARE, chosen, inventory, recall_line, share_kept
+from ricordo.consolidation.ground import Checked, Sources
+from ricordo.consolidation.recall import RECALL_SHARE, Mention, chosen, inventory, joined, recall_line, share_kept
 from ricordo.consolidation.redact import Redact, redact_secrets, redacted
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.consolidation.summarise import Drafted, ModelSummariser, Summariser, draft_chunk
 from ricordo.errors import ModelError
 from ricordo.models import ChatModel
-from ricordo.stores.format import stamp
 from ricordo.tokens import count
 from ricordo.types import LineCheck, Section, SummaryLine
 
@@ -59,6 +58,7 @@ class _Part:
     items: tuple[SummaryLine, ...]
     model: str
     escalations: tuple[str, ...]
+    mentions: tuple[Mention, ...] = ()
 
 
 class Composer:
@@ -108,7 +108,7 @@ class Composer:
         extractive summariser.
         """
         summariser = self._summariser(prompt)
-        messages = redacted(messages, self._redact)
+        messages = await asyncio.to_thread(redacted, messages, self._redact)
         chunks = chunk(messages, budget=summariser.window, count=count)
         budgets = _budgets(chunks, budget)
         parts = await _all(
@@ -117,7 +117,7 @@ class Composer:
                 for one, part in zip(chunks, budgets, strict=True)
             ]
         )
-        merged = _with_recall(_merge(parts, budget), messages, sum(budgets))
+        merged = await asyncio.to_thread(_composed, parts, messages, budget, sum(budgets))
         if isinstance(summariser, ModelSummariser):
             spent = summariser.spent
             merged = replace(merged, model_calls=spent.calls, input_tokens=spent.input_tokens)
@@ -131,15 +131,18 @@ class Composer:
         budget: int,
     ) -> _Part:
         drafted = _placed(await draft_chunk(one, summariser, self._fallback, budget=budget), self._fallback, sections)
-        part = await _grounded(one, drafted)
+        # Each message of the chunk is read once, by whichever thread needs it first; none outlives the chunk.
+        sources = Sources.of(one.messages)
+        part = await _grounded(one, drafted, sources)
+        mentions = await asyncio.to_thread(inventory, one.messages, sources)
         if _kept(part.items) or drafted.summariser is self._fallback:
-            return part
+            return replace(part, mentions=mentions)
         # Nothing that the model wrote is borne out by the messages: what they say themselves is.
         extracted = await self._fallback.summarise(one, budget=budget)
         escalations = (*drafted.escalations, "no line of the model's summary is in its sources", "extractive")
         drafted = Drafted(draft=extracted, summariser=self._fallback, escalations=escalations)
-        said = await _grounded(one, _placed(drafted, self._fallback, sections))
-        return replace(said, items=(*part.items, *said.items))
+        said = await _grounded(one, _placed(drafted, self._fallback, sections), sources)
+        return replace(said, items=(*part.items, *said.items), mentions=mentions)
 
 
 def _budgets(chunks: Sequence[Chunk], budget: int | None) -> list[int]:
@@ -150,7 +153,17 @@ def _budgets(chunks: Sequence[Chunk], budget: int | None) -> list[int]:
     return [budget * one.tokens // whole for one in chunks]
 
 
-def _with_recall(merged: Composition, messages: Sequence[SourceMessage], budget: int) -> Composition:
+def _composed(
+    parts: Sequence[_Part], messages: Sequence[SourceMessage], limit: int | None, budget: int
+) -> Composition:
+    """Return the parts as one; `limit` is what the content may have where that is given, `budget` what it should."""
+    mentions = joined(part.mentions for part in parts)
+    return _with_recall(_merge(parts, limit), messages, mentions, budget)
+
+
+def _with_recall(
+    merged: Composition, messages: Sequence[SourceMessage], mentions: Sequence[Mention], budget: int
+) -> Composition:
     """Close a summary with its recall keys: their share of the budget, twice that of what the lines leave of it.
 
     There are only as many as leave the whole shorter than its source.
@@ -158,7 +171,6 @@ def _with_recall(merged: Composition, messages: Sequence[SourceMessage], budget:
     share = int(budget * RECALL_SHARE)
     left = budget - merged.tokens - count(merged.description)
     room = min(max(left, share), 2 * share, sum(one.tokens for one in messages) - merged.tokens - 1)
-    mentions = inventory(messages)
     carried = AtomIndex([merged.description, merged.content])
     keys = chosen(mentions, carried, size=len(messages), budget=room)
     content = "\n\n".join(filter(None, [merged.content, recall_line(keys)]))
@@ -177,15 +189,6 @@ def _placed(drafted: Drafted, fallback: Summariser, sections: Mapping[int, Secti
     return replace(drafted, draft=replace(drafted.draft, lines=tuple(lines)))
 
 
-def _sources(one: Chunk) -> dict[int, str]:
-    """Return what the summariser saw of each message, with its time and its speaker, which a line may name too."""
-    seen: dict[int, str] = {}
-    for message in one.messages:
-        before = f"{seen[message.number]}\n" if message.number in seen else ""
-        seen[message.number] = f"{before}[{stamp(message.timestamp)}] {message.role}: {message.text}"
-    return seen
-
-
 async def _all(work: Sequence[Coroutine[Any, Any, _Part]]) -> list[_Part]:
     """Await all of the work; the first failure cancels the rest and is raised as it is."""
     tasks = [asyncio.ensure_future(one) for one in work]
@@ -198,26 +201,26 @@ async def _all(work: Sequence[Coroutine[Any, Any, _Part]]) -> list[_Part]:
         raise
 
 
-async def _grounded(one: Chunk, drafted: Drafted) -> _Part:
+async def _grounded(one: Chunk, drafted: Drafted, sources: Sources) -> _Part:
     """Check every line; a model gets one chance to repair what is wrong, and what stays wrong is dropped.
 
     A description that the messages do not bear out gives way to words of the summary.
     """
-    sources, draft = _sources(one), drafted.draft
-    cited = {number for line in draft.lines for number in line.sources if number in sources}
-    # Together, so that every message is read once.
-    *checked, label = check((*draft.lines, _label(draft, cited)), sources)
+    draft = drafted.draft
+    cited = {number for line in draft.lines for number in line.sources if number in sources.numbers}
+    *checked, label = await asyncio.to_thread(sources.check, (*draft.lines, _label(draft, cited)))
     faulty = {found.line: found.faults for found in checked if found.faults}
     repaired: Sequence[Checked] = ()
     if faulty and isinstance(drafted.summariser, ModelSummariser):
-        repaired = check(await _repair(one, draft, drafted.summariser, faulty), sources)
+        repaired = await asyncio.to_thread(sources.check, await _repair(one, draft, drafted.summariser, faulty))
     items = (
         *(_item(found, "dropped" if found.faults else "grounded") for found in checked),
         *(_item(found, "dropped" if found.faults else "repaired") for found in repaired),
     )
-    is_said = label.grounded or check([_label(draft, sources)], sources)[0].grounded
+    if not label.grounded:
+        (label,) = await asyncio.to_thread(sources.check, [_label(draft, sources.numbers)])
     return _Part(
-        description=draft.description if is_said else describe("", _kept(items)),
+        description=draft.description if label.grounded else describe("", _kept(items)),
         items=items,
         model=drafted.summariser.name,
         escalations=drafted.escalations,

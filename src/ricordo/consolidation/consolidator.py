@@ -127,9 +127,8 @@ class Consolidator:
             return _nothing("superseded", "messages were covered or removed while they were read")
         composition = await self._composer.compose(numbered(rows))
         outcome = _outcome(composition, decision.tokens)
-        if composition.tokens >= decision.tokens:
-            detail = f"the summary would have {composition.tokens} tokens, its source has {decision.tokens}"
-            return replace(outcome, status="not_worthwhile", detail=detail)
+        if outcome.status != "consolidated":
+            return outcome
         summary = record(composition, [[row.seq] for row in rows]) | {
             "thread_id": held.thread_id,
             "kind": "thread",
@@ -153,6 +152,8 @@ class Consolidator:
         tokens = count(readable)
         composition = await self._composer.compose(_paragraphs(readable))
         outcome = _outcome(composition, tokens)
+        if outcome.status != "consolidated":
+            return outcome
         encoded = encode({"text": content})
         summary = record(composition) | {
             "thread_id": None,
@@ -184,8 +185,12 @@ def _nothing(reason: Reason, detail: str) -> Consolidation:
 
 
 def _outcome(composition: Composition, source_tokens: int) -> Consolidation:
+    """Return what a composition comes to: it is not worth storing where it is as long as its source."""
+    worthwhile = composition.tokens < source_tokens
+    detail = f"the summary would have {composition.tokens} tokens, its source has {source_tokens}"
     return Consolidation(
-        status="consolidated",
+        status="consolidated" if worthwhile else "not_worthwhile",
+        detail="" if worthwhile else detail,
         source_tokens=source_tokens,
         model=composition.model,
         model_calls=composition.model_calls,

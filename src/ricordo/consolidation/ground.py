@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
 
 from ricordo.consolidation.atoms.atom import Atom
 from ricordo.consolidation.atoms.index import AtomIndex
 from ricordo.consolidation.atoms.scan import Reading, read
 from ricordo.consolidation.draft import Line
 from ricordo.consolidation.pairing import Tie, contradictions, owner_words, stating, ties, words
+from ricordo.consolidation.source import SourceMessage
+from ricordo.stores.format import stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +39,43 @@ def check(lines: Sequence[Line], sources: Mapping[int, str]) -> tuple[Checked, .
     `sources` gives the text of each message by the number that lines cite, as the summariser saw it. Every atom of
     a line must occur in the messages that this line cites; that it occurs in others does not help.
     """
-    grounding = _Grounding(sources)
-    return tuple(Checked(line, tuple(grounding.faults(line))) for line in lines)
+    return Sources(sources).check(lines)
 
 
-class _Source:
-    """One message, read once."""
+class Sources:
+    """The messages that lines may cite, each read at most once, when it is first needed."""
 
-    def __init__(self, text: str) -> None:
-        reading = read(text)
-        self.index = AtomIndex.of(reading)
-        self.ties = ties(reading)
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        """Take the text of each message by its number, as the summariser saw it."""
+        self._texts = texts
+        self._read: dict[int, _Source] = {}
 
+    @classmethod
+    def of(cls, messages: Iterable[SourceMessage]) -> Self:
+        """Return what a summariser saw of the messages: their time and speaker too, which a line may name.
 
-class _Grounding:
-    """The messages of one summary, each read only when a line cites it."""
+        The parts of a split message are one.
+        """
+        seen: dict[int, str] = {}
+        for message in messages:
+            before = f"{seen[message.number]}\n" if message.number in seen else heading(message)
+            seen[message.number] = f"{before}{message.text}"
+        return cls(seen)
 
-    def __init__(self, sources: Mapping[int, str]) -> None:
-        self._texts = sources
-        self._sources: dict[int, _Source] = {}
+    @property
+    def numbers(self) -> Set[int]:
+        """The numbers of the messages."""
+        return self._texts.keys()
 
-    def faults(self, line: Line) -> Iterator[str]:
+    def reading(self, number: int) -> Reading:
+        """Return the atoms of a message."""
+        return self._source(number).reading
+
+    def check(self, lines: Iterable[Line]) -> tuple[Checked, ...]:
+        """Return each line, in order, with its faults; see the function `check`."""
+        return tuple(Checked(line, tuple(self._faults(line))) for line in lines)
+
+    def _faults(self, line: Line) -> Iterator[str]:
         numbers = dict.fromkeys(line.sources)
         yield from (f"unknown_source: {number}" for number in numbers if number not in self._texts)
         cited = [self._source(number) for number in numbers if number in self._texts]
@@ -65,9 +85,29 @@ class _Grounding:
             yield from dict.fromkeys(_faults(read(line.text), cited))
 
     def _source(self, number: int) -> _Source:
-        if number not in self._sources:
-            self._sources[number] = _Source(self._texts[number])
-        return self._sources[number]
+        if number not in self._read:
+            self._read[number] = _Source(read(self._texts[number]))
+        return self._read[number]
+
+
+class _Source:
+    """One message, and what lines are checked against once they cite it."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    @cached_property
+    def index(self) -> AtomIndex:
+        return AtomIndex.of(self.reading)
+
+    @cached_property
+    def ties(self) -> tuple[Tie, ...]:
+        return ties(self.reading)
+
+
+def heading(message: SourceMessage) -> str:
+    """Return what stands before a message's text: its time and its speaker."""
+    return f"[{stamp(message.timestamp)}] {message.role}: "
 
 
 def _faults(line: Reading, cited: Sequence[_Source]) -> list[str]:

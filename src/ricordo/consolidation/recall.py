@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from ricordo.consolidation.atoms import Atom, AtomIndex, atoms
+from ricordo.consolidation.atoms import Atom, AtomIndex
+from ricordo.consolidation.atoms.scan import Reading, read
+from ricordo.consolidation.ground import Sources, heading
 from ricordo.consolidation.source import SourceMessage
 from ricordo.tokens import count
 
@@ -36,12 +39,14 @@ _FORGING = re.compile(r"[\[\]`\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|, ")
 class Mention:
     """A telling atom of a source, as it first stands there.
 
-    `messages` counts those that state it, `role` is that of the most weighty, `last` the place of the last, from 0.
+    `messages` counts those that state it, `role` is that of the most weighty, `first` and `last` are the numbers of
+    the first and the last.
     """
 
     atom: Atom
     messages: int
     role: str
+    first: int
     last: int
 
 
@@ -51,7 +56,11 @@ def telling(text: str) -> Iterator[Atom]:
     Left out are bare figures of one or two digits, quotations (what they hold counts), emphasis in capitals, and
     names of fields and called functions.
     """
-    for atom in atoms(text):
+    return _telling(read(text))
+
+
+def _telling(reading: Reading) -> Iterator[Atom]:
+    for atom in reading.atoms:
         if atom.kind == "number":
             value, unit = atom.readings[0].split(" ", 1)
             tells = bool(unit) or sum(map(str.isdigit, value)) >= FEWEST_DIGITS
@@ -59,27 +68,50 @@ def telling(text: str) -> Iterator[Atom]:
             tells = not (atom.text.isupper() and " " in atom.text)
         elif atom.kind == "identifier":
             digits = sum(map(str.isdigit, atom.text))
-            tells = digits >= FEWEST_DIGITS or not _LABELLING.match(text, atom.end)
+            tells = digits >= FEWEST_DIGITS or not _LABELLING.match(reading.text, atom.end)
         else:
             tells = atom.kind != "quote"
         if tells:
             yield atom
 
 
-def inventory(messages: Sequence[SourceMessage]) -> tuple[Mention, ...]:
-    """Return the telling atoms of a source, each once, in order of appearance; linear in the source."""
+def inventory(messages: Sequence[SourceMessage], sources: Sources | None = None) -> tuple[Mention, ...]:
+    """Return the telling atoms of some messages, each once, in order of appearance; linear in the messages.
+
+    `sources` holds the messages where they are read already.
+    """
+    held = sources or Sources.of(messages)
+    # The parts of a split message are read as one.
+    whole = {message.number: message for message in messages}
+    return joined(_mentions(message, held.reading(number)) for number, message in whole.items())
+
+
+def _mentions(message: SourceMessage, reading: Reading) -> Iterator[Mention]:
+    start = len(heading(message))
+    said = [atom for atom in _telling(reading) if atom.start >= start]
+    stated = {(atom.kind, atom.key): atom for atom in reversed(said)}
+    for atom in reversed(stated.values()):
+        yield Mention(atom=atom, messages=1, role=message.role, first=message.number, last=message.number)
+
+
+def joined(inventories: Iterable[Iterable[Mention]]) -> tuple[Mention, ...]:
+    """Return the inventory of consecutive stretches of messages from that of each."""
     found: dict[tuple[str, str], Mention] = {}
-    for place, message in enumerate(messages):
-        stated = {(atom.kind, atom.key): atom for atom in reversed([*telling(message.text)])}
-        for key, atom in reversed(stated.items()):
-            seen = found.get(key)
-            found[key] = Mention(
-                atom=seen.atom if seen else atom,
-                messages=seen.messages + 1 if seen else 1,
-                role=max(seen.role, message.role, key=_weight) if seen else message.role,
-                last=place,
-            )
+    for mention in chain.from_iterable(inventories):
+        key = mention.atom.kind, mention.atom.key
+        found[key] = _both(found[key], mention) if key in found else mention
     return tuple(found.values())
+
+
+def _both(seen: Mention, mention: Mention) -> Mention:
+    """Return a mention with a later one; a split message may be in both."""
+    return Mention(
+        atom=seen.atom,
+        messages=seen.messages + mention.messages - (seen.last == mention.first),
+        role=max(seen.role, mention.role, key=_weight),
+        first=seen.first,
+        last=mention.last,
+    )
 
 
 def _weight(role: str) -> float:
@@ -134,7 +166,7 @@ def worth_of(mention: Mention, size: int) -> float:
     """Return how telling an atom is within a source of `size` messages."""
     rarity = math.log(1 + size / mention.messages) / math.log(1 + size)
     frequency = 1 + math.log2(mention.messages)
-    freshness = 1 + (mention.last + 1) / size
+    freshness = 1 + mention.last / size
     return _KIND.get(mention.atom.kind, 1.0) * _weight(mention.role) * frequency * rarity * freshness
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -88,6 +89,7 @@ class ModelServer:
         self._http.closing.set()
         self._http.shutdown()
         self._thread.join()
+        self._http.hang_up()
         self._http.server_close()
         if self._http.errors:
             raise self._http.errors[0]
@@ -108,6 +110,28 @@ class _HTTPServer(ThreadingHTTPServer):
         self.closing = threading.Event()
         self.busy = 0
         self._lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Take a connection, and remember it."""
+        connection, address = super().get_request()
+        with self._lock:
+            self._connections.add(connection)
+        return connection, address
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection, and forget it."""
+        with self._lock:
+            self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End every connection, so that no thread waits for a client that sends nothing."""
+        with self._lock:
+            for connection in self._connections:
+                # The client may have been quicker.
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a client that hung up while it was written to."""

@@ -8,7 +8,7 @@ readings.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ricordo.consolidation.atoms.atom import Atom
 from ricordo.consolidation.atoms.numbers import ascii_digits
@@ -32,12 +32,22 @@ MONTHS: dict[str, int] = {name: month for month, row in enumerate(_MONTH_NAMES, 
 
 _FULL_MONTH = "|".join(name for name in MONTHS if len(name) > 4 or name in ("may", "june", "july"))
 _SHORT_MONTH = "|".join(name for name in MONTHS if len(name) <= 4)
-_MONTH = rf"(?P<month>(?:{_FULL_MONTH})\b|(?:{_SHORT_MONTH})\b\.?)"
+# ASCII, so that no letter but those of the table matches: "ſ" is an "s" in another case.
+_MONTH = rf"(?P<month>(?a:{_FULL_MONTH})\b|(?a:{_SHORT_MONTH})\b\.?)"
+_MONTH_HINT = re.compile(
+    rf"\b[{''.join(sorted({initial for name in MONTHS for initial in (name[0], name[0].upper())}))}]"
+    rf"(?i:{'|'.join(sorted({name[1:3] for name in MONTHS}))})"
+)
+"""The first letters of what may be a month: quick to find, and most texts hold none."""
+
 _DAY = r"(?:\d{1,2}(?:st|nd|rd|th|º|°)?|first|primo)"
 _RANGE = r"\s?(?:-|–|,|/|and|to|or|through|e|o|al|all'|e il|&)\s?"
 _YEAR = r"(?:,?\s(?:of\s|del\s|de\s)?(?P<year>(?:19|20)\d\d)(?!\d))"
 _START = r"(?<![\w./-])"
-_NUMERIC = re.compile(r"(?<![\w/-])(?<!\d[.:])(\d{1,4})([-/.])(\d{1,2})(?:\2(\d{1,4}))?(?=T\d|(?![\w/])(?![-.,]\d))")
+# Here and below, what may not stand before a figure is told after its first digit: a search then skips to the digits.
+_NUMERIC = re.compile(
+    r"(\d(?<![\w/-]\d)(?<!\d[.:]\d)\d{0,3})([-/.])(\d{1,2})(?:\2(\d{1,4}))?(?=T\d|(?![\w/])(?![-.,]\d))"
+)
 _DAY_MONTH = re.compile(
     rf"{_START}(?:(?P<first>{_DAY}){_RANGE})?(?P<day>{_DAY})(?:\s|-)(?:of\s|di\s)?{_MONTH}(?:{_YEAR}|-(?P<tail>\d{{4}}))?",
     re.IGNORECASE,
@@ -47,18 +57,18 @@ _MONTH_DAY = re.compile(
     re.IGNORECASE,
 )
 _MONTH_YEAR = re.compile(rf"{_START}{_MONTH},?\s(?:of\s|del\s)?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE)
-_MONTH_ALONE = re.compile(rf"{_START}(?P<month>{_FULL_MONTH})(?!\w)", re.IGNORECASE)
+_MONTH_ALONE = re.compile(rf"{_START}(?P<month>(?a:{_FULL_MONTH}))(?!\w)", re.IGNORECASE)
 _MONTH_AFTER = re.compile(
     r"\b(?:in|by|of|since|until|during|last|next|this|from|through|early|late|mid)[ -](?P<month>March|May)(?!\w)"
 )
 _QUARTER = re.compile(r"(?<![\w.-])(?:Q([1-4])(?:[ /-]?(20\d\d))?|(20\d\d)[ /-]?Q([1-4]))(?!\w)")
 _CLOCK = re.compile(
-    r"(?:(?<![\w.:/])|(?<=\dT))(\d{1,2})[:h](\d{2})(?::(\d{2}))?(?:[.,]\d{1,9}(?!\d))?(?:\s?([ap])\.?m\b)?(?![^\WZz]|:\d)",
+    r"(\d(?:(?<![\w.:/]\d)|(?<=\dT\d))\d?)[:h](\d{2})(?::(\d{2}))?(?:[.,]\d{1,9}(?!\d))?(?:\s?([ap])\.?m\b)?(?![^\WZz]|:\d)",
     re.IGNORECASE,
 )
-_HOUR = re.compile(r"(?<![\w.,:/-])(\d{1,2})\s?([ap])\.?m\b", re.IGNORECASE)
+_HOUR = re.compile(r"(\d(?<![\w.,:/-]\d)\d?)\s?([ap])\.?m\b", re.IGNORECASE)
 _ITALIAN_HOUR = re.compile(
-    r"(?<!\w)(?:alle|dalle|ore|(?<!\d\s)h)\s(\d{1,2})(?:\.(\d\d))?(?!\w|[.,:]\d|\s?[%€$])", re.IGNORECASE
+    r"\b(?:alle|dalle|ore|(?<!\d\s)h)\s(\d{1,2})(?:\.(\d\d))?(?!\w|[.,:]\d|\s?[%€$])", re.IGNORECASE
 )
 _AMBIGUOUS_ALONE = frozenset({"march", "may"})
 
@@ -66,20 +76,26 @@ _AMBIGUOUS_ALONE = frozenset({"march", "may"})
 def find(text: str) -> Iterator[Atom]:
     """Yield the dates and times of a text; where two overlap, the fuller one comes first."""
     yield from _numeric(text)
-    for pattern in (_DAY_MONTH, _MONTH_DAY):
-        for match in pattern.finditer(text):
-            yield from _days(match)
-    for match in _MONTH_YEAR.finditer(text):
+    months = [hint.start() for hint in _MONTH_HINT.finditer(text)]
+    for match in _DAY_MONTH.finditer(text) if months else ():
+        yield from _days(match)
+    for match in _matches(_MONTH_DAY, text, months):
+        yield from _days(match)
+    for match in _matches(_MONTH_YEAR, text, months):
         yield _date(match, f"{ascii_digits(match['year'])}-{_month(match):02}-00")
-    for match in _QUARTER.finditer(text):
+    for match in _QUARTER.finditer(text) if "Q" in text else ():
         quarter, year = match[1] or match[4], match[2] or match[3] or "0000"
         yield _date(match, f"{year}-Q{quarter}-00")
-    for match in _MONTH_ALONE.finditer(text):
+    for match in _matches(_MONTH_ALONE, text, months):
         if match["month"].lower() not in _AMBIGUOUS_ALONE:
             yield _date(match, f"0000-{_month(match):02}-00")
-    for match in _MONTH_AFTER.finditer(text):
+    for match in _MONTH_AFTER.finditer(text) if months else ():
         yield Atom("date", match["month"], f"0000-{_month(match):02}-00", match.start("month"), match.end())
     yield from _times(text)
+
+
+def _matches(pattern: re.Pattern[str], text: str, starts: Iterable[int]) -> Iterator[re.Match[str]]:
+    return filter(None, (pattern.match(text, start) for start in starts))
 
 
 def _numeric(text: str) -> Iterator[Atom]:

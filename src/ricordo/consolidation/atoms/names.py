@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ricordo.consolidation.atoms.atom import Atom, plain
 from ricordo.consolidation.atoms.lexicon import COMMON, GIVEN_NAMES, NEVER, ROLES, SMALL, word_set
@@ -35,21 +35,17 @@ _ACTS = re.compile(
 """What follows a person's name: an act that only people do, a possession, or "et al."."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     text: str
     plain: str
     start: int
     gap: str
     initial: bool
+    capitalised: bool
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
-
-    @property
-    def capitalised(self) -> bool:
-        return self.text[0].isupper()
 
 
 def find(text: str) -> tuple[list[Atom], list[Atom]]:
@@ -67,6 +63,8 @@ def find(text: str) -> tuple[list[Atom], list[Atom]]:
     openings: list[Atom] = []
     run: list[_Word] = []
     for index, word in enumerate(words):
+        if not (word.capitalised or run):
+            continue
         named = word.capitalised and (_is_name(word, elsewhere, strict=strict) or _acts(word, text))
         if named and (not run or _adjoins(word)):
             run.append(word)
@@ -86,13 +84,15 @@ def _words(text: str) -> Iterator[_Word]:
         gap = text[end : match.start()]
         initial = _opens(gap, previous) if previous else BLANK not in gap
         start, end = match.span()
-        if elision := _ELISION.match(written):
-            written, gap, initial = written[elision.end() :], "", False
-            start += elision.end()
-        previous = _POSSESSIVE.sub("", written)
+        if "'" in written or "’" in written:
+            if elision := _ELISION.match(written):
+                written, gap, initial = written[elision.end() :], "", False
+                start += elision.end()
+            written = _POSSESSIVE.sub("", written)
+        previous = written
         if previous:
-            normal = plain(previous) if previous[0].isupper() else previous
-            yield _Word(previous, normal, start, gap, initial)
+            capitalised = previous[0].isupper()
+            yield _Word(previous, plain(previous) if capitalised else previous, start, gap, initial, capitalised)
 
 
 def _opens(gap: str, previous: str) -> bool:
@@ -135,7 +135,7 @@ def _capitalises_freely(text: str, words: list[_Word]) -> bool:
     """Whether capitals say little here: in German, and in a title, where only small words are in lower case."""
     if len(_GERMAN.findall(text[:2000])) >= 2:
         return True
-    if any(c.isdigit() or c in (",", BLANK) for c in text):
+    if "," in text or BLANK in text or any(map(str.isdigit, text)):
         return False
     telling = [word for word in words[:400] if not word.initial and word.text not in SMALL]
     return len(telling) >= 3 and words[0].capitalised and all(word.capitalised for word in telling)

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
 
 from ricordo.consolidation.atoms.atom import Atom, fold
 
@@ -84,7 +86,12 @@ WORDS = {word: str(value) for row in _WORDS for value, word in enumerate(row.spl
 
 
 def _alternatives(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    """Return a pattern of the words, longer ones first, by their first letter, so that most text fails at once."""
+    ordered = sorted(words, key=lambda word: (word[0], -len(word)))
+    return "|".join(
+        rf"{re.escape(initial)}(?:{'|'.join(re.escape(word[1:]) for word in group)})"
+        for initial, group in groupby(ordered, key=itemgetter(0))
+    )
 
 
 _SIGN = r"us\$|[$€£¥]|(?:usd|eur|gbp|chf)(?=[ \u00a0]?\d)"
@@ -97,6 +104,8 @@ _NUMBER = re.compile(
     rf"(?<![A-Za-z0-9_À-ɏ])(?<!\d[.,])(?:(?P<sign>{_SIGN})[ \u00a0]?)?{_DIGITS}{_SUFFIX}(?![A-Za-z0-9_À-ɏ])",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"\d+(?:\.\d+)*")
+_MARK = re.compile(rf"[.,{_GROUPING}]")
 _QUANTITY = re.compile(rf"(?:{_SIGN})?{_DIGITS}{_SUFFIX}", re.IGNORECASE)
 
 
@@ -133,7 +142,7 @@ def is_unit(word: str) -> bool:
 
 
 def _listed(digits: str, start: int) -> Iterator[Atom]:
-    for part in re.finditer(r"\d+(?:\.\d+)*", digits):
+    for part in _LISTED.finditer(digits):
         for value in _values(part.group()):
             yield Atom("number", part.group(), f"{value} ", start + part.start(), start + part.end())
 
@@ -145,10 +154,10 @@ def _unit(match: re.Match[str]) -> str:
 
 def _values(digits: str) -> list[str]:
     """Return the values that a figure may have, likeliest first; none where it is not one figure."""
-    groups = re.split(rf"[.,{_GROUPING}]", digits)
-    marks = [c for c in digits if not c.isdigit()]
-    if not marks:
+    if digits.isdecimal():
         return [_canonical(digits)]
+    groups = _MARK.split(digits)
+    marks = _MARK.findall(digits)
     grouped = len(groups[0]) <= 3 and groups[0][0] != "0" and all(len(group) == 3 for group in groups[1:-1])
     if grouped and len(set(marks)) == 1 and len(groups[-1]) == 3:
         return _thousands(groups, marks)

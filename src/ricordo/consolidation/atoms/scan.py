@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from ricordo.consolidation.atoms import dates, names, numbers, quotes, tokens
 from ricordo.consolidation.atoms.atom import Atom
@@ -55,7 +56,7 @@ def _blanked(text: str, found: Iterable[Atom]) -> str:
     """Return a text of the same length in which atoms are blanked, so that no name is read across them."""
     pieces: list[str] = []
     end = 0
-    for atom in sorted(found, key=lambda atom: atom.start):
+    for atom in sorted(found, key=attrgetter("start")):
         pieces += [text[end : atom.start], _OTHER_THAN_SPACE.sub(names.BLANK, atom.text)]
         end = atom.end
     return "".join([*pieces, text[end:]])

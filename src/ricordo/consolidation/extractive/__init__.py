@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from ricordo.consolidation.atoms import AtomIndex, atoms
@@ -31,7 +32,7 @@ class ExtractiveSummariser:
 
     async def summarise(self, chunk: Chunk, *, budget: int) -> Draft:
         """Return a draft of at most `budget` tokens; see `extract`."""
-        return extract(chunk.messages, budget=budget)
+        return await asyncio.to_thread(extract, chunk.messages, budget=budget)
 
 
 def extract(messages: Sequence[SourceMessage], *, budget: int) -> Draft:
