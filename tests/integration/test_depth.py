@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import LiteralString
 
 import psycopg
@@ -160,3 +161,38 @@ async def test_verify_understands_the_tree(
             connection.execute("SET session_replication_role = replica")
             assert connection.execute(statement).rowcount
         assert code in {fault.code for fault in (await memory.verify()).faults}
+
+
+@pytest.mark.slow
+async def test_a_hundred_thousand_messages_stay_in_a_bounded_window(database_url: str) -> None:
+    policy = Policy(reference_percent=0.5)
+    budget = 4_000
+    async with await AsyncMemory.open(database_url, policy=policy) as memory:
+        for number in range(100):
+            await fill_thread(memory, "t", turns=500, start=500 * number)
+            assert (await memory.summarize_conversation("t")).status == "consolidated"
+            window = await memory.window("t", "What was decided about the corpus?", budget=budget)
+            assert count(window.render()) <= budget
+        summaries = await memory.summary.list("t")
+        assert sum(one.reference_tokens for one in summaries) <= 1280
+        proof = await memory.verify()
+        assert proof.ok, proof.faults
+        assert proof.covered == 100_000
+        reached = [(one.first_seq, one.last_seq) for one in summaries]
+        assert reached[0][0] == 1
+        assert reached[-1][1] == 100_000
+        assert all(first == before + 1 for (_, before), (first, _) in pairwise(reached) if before is not None)
+        for place in (1, 77_777, 100_000):
+            (message,) = await memory.conversational.list("t", include_covered=True, before=place + 1, limit=1)
+            top = next(one for one in summaries if (one.first_seq or 0) <= place <= (one.last_seq or 0))
+            steps = 0
+            while top.level:
+                top = next(
+                    child
+                    for child in (await memory.expand_summary(top.id)).children
+                    if (child.first_seq or 0) <= place <= (child.last_seq or 0)
+                )
+                steps += 1
+            page = await memory.expand_summary(top.id, cursor=f"{place}:0")
+            assert page.messages[0].message == message.message
+            assert steps <= max(one.level for one in summaries)

@@ -456,8 +456,16 @@ def test_any_json_object_is_read_or_refused_with_our_error(raw: dict[str, Any]) 
 def test_the_names_of_the_called_tools_stand_beside_their_ids() -> None:
     function = {"name": "grep", "arguments": "{}"}
     chat = {"role": "assistant", "tool_calls": [{"id": "a", "function": function}, {"id": "a", "function": function}]}
-    blocks = {"role": "assistant", "content": [{"type": "tool_use", "id": "b", "name": "read", "input": {}}]}
+    blocks: dict[str, Any] = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "b", "name": "read", "input": {}}],
+    }
     item = {"type": "function_call", "call_id": "c", "name": "now", "arguments": ""}
-    for raw, ids, names in ((chat, "aa", ["grep", "grep"]), (blocks, "b", ["read"]), (item, "c", ["now"])):
+    cases: list[tuple[dict[str, Any], str, list[str]]] = [
+        (chat, "aa", ["grep", "grep"]),
+        (blocks, "b", ["read"]),
+        (item, "c", ["now"]),
+    ]
+    for raw, ids, names in cases:
         parsed = parse(raw)
         assert (list(parsed.calls), list(parsed.tools)) == (list(ids), names)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
+from ricordo.consolidation.matching import passage, query_words
 from ricordo.consolidation.paging import MINIMUM_PART, Place, parse_id, text_page
 from ricordo.database.pool import Database
 from ricordo.database.queries import load
@@ -20,6 +21,9 @@ from ricordo.types import Expansion, Message, Summary
 _SQL = load("ricordo.consolidation", "expand.sql")
 
 NOT_FOUND = "(summary not found)"
+
+SHORTEST_PASSAGE = 16
+"""Tokens of a message that are worth showing without the rest."""
 
 _BATCH = 256
 
@@ -41,16 +45,16 @@ class _PageBuilder:
         self._left = budget
         self._shown: dict[int, tuple[str, Message]] = {}
 
-    def add(self, group: Sequence[Message], offset: int = 0) -> Place | None:
+    def add(self, group: Sequence[Message], offset: int = 0, *, whole: bool = False) -> Place | None:
         """Add messages that belong together, the first from a character on; return where the next page begins.
 
-        A group that does not fit begins the next page. Only one that is larger than a whole page is divided: between
-        its messages, and within the first where that alone is larger.
+        A group that does not fit begins the next page. Only one that is larger than a whole page is divided, unless
+        it is to stay `whole`: between its messages, and within the first where that alone is larger.
         """
         lines = [conversation_line(message) for message in group]
         lines[0] = lines[0][offset:]
         costs = [count(line) + 1 for line in lines]
-        if sum(costs) > self._left and self._shown:
+        if sum(costs) > self._left and (whole or self._shown):
             return Place(group[0].seq, offset)
         for message, line, cost in zip(group, lines, costs, strict=True):
             start = offset if message is group[0] else 0
@@ -58,6 +62,17 @@ class _PageBuilder:
                 return self._cut(message, line, start)
             self._show(message, line, cost)
         return None
+
+    def add_passage(self, message: Message, weights: Mapping[str, float]) -> bool:
+        """Fill the page with the part of a message that holds the words which weigh most; return whether it had room."""
+        line = conversation_line(message)
+        speaker, mark, text = line.partition(": ")
+        left = self._left - count(f"{speaker}{mark}…") - 1
+        if left < SHORTEST_PASSAGE:
+            return False
+        start = passage(text, weights, left)
+        self._show(message, f"{speaker}{mark}{'…' if start else ''}{truncate(text[start:], left)}", self._left)
+        return True
 
     def _cut(self, message: Message, line: str, start: int) -> Place:
         if self._shown:
@@ -126,14 +141,14 @@ class Expander:
             "thread_id": summary.thread_id,
             "first_seq": summary.first_seq,
             "last_seq": summary.last_seq,
-            "query": searchable(query),
+            "query": query_words(searchable(query)),
         }
         page = _PageBuilder(budget)
         next: Place | None = None
-        for row in await self._database.fetch(_SQL["matching"], params):
-            stop = page.add([to_message(row[:-1])])
-            if stop and stop.offset:
-                next = stop
+        for *row, weights in await self._database.fetch(_SQL["matching"], params):
+            message = to_message(row)
+            if page.add([message], whole=True) and page.add_passage(message, weights):
+                next = Place(message.seq, 0)
         return page.build(next)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import Awaitable, Mapping, Sequence
@@ -123,7 +124,10 @@ class ModelSummariser:
             tokens = completion.input_tokens or tokens
         finally:
             self.spent.input_tokens += tokens
-        return parse(completion.text)
+        size = count(completion.text)
+        if size > ANSWER_TOKENS:
+            raise ModelAnswerError(f"the model's answer has {size} tokens, at most {ANSWER_TOKENS} were asked for")
+        return await asyncio.to_thread(parse, completion.text)
 
 
 @cache

@@ -31,14 +31,21 @@ def check_namespace(namespace: str) -> str:
     return namespace
 
 
+def _is_readable(descriptor: int) -> bool:
+    """Whether a socket has something to be read; where that cannot be told (Windows has no poll), say so."""
+    if not hasattr(select, "poll"):
+        return True
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(0))
+
+
 async def _check_if_readable(connection: AsyncConnection[Row]) -> None:
     """Ask the server whether an idle connection still lives, only where its socket has something to say.
 
     A server that went away leaves an end-of-file on the socket, so a silent socket needs no round trip.
     """
-    poller = select.poll()
-    poller.register(connection.fileno(), select.POLLIN)
-    if poller.poll(0):
+    if _is_readable(connection.fileno()):
         await AsyncConnectionPool.check_connection(connection)
 
 

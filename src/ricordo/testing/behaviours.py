@@ -18,6 +18,10 @@ from ricordo.testing.record import Recorded, notes_to_mend, recorded
 from ricordo.tokens import count
 
 _SHARE = 6
+_FORM = 80
+"""The characters of a note besides its text, in structured output."""
+
+_CHARACTERS_PER_TOKEN = 2
 _HEADINGS = {
     "technical": "### Technical Information",
     "emotional": "### Emotional Context",
@@ -121,7 +125,7 @@ def call_tool(name: str, arguments: Mapping[str, Any] | None = None) -> Behaviou
 def well() -> Behaviour:
     """Summarise as a good model does: short, cited and true, in structured output or under the four headings.
 
-    The notes are the first sentences of messages spread evenly over the record, about a sixth of its length. Faulty
+    The notes are the first sentences of messages spread evenly over the record, a sixth of its length at most. Faulty
     notes that come back are replaced by the first sentence of a message that they cite. Any other request is
     answered with "Understood."
     """
@@ -131,17 +135,19 @@ def well() -> Behaviour:
         if not messages:
             return Reply(text="Understood.")
         returned = notes_to_mend(request.prompt)
-        chosen = _cited(returned, messages) if returned else _spread(messages)
+        chosen = _cited(returned, messages) if returned else _spread(messages, request.max_tokens)
         notes = [_note(message.sentence, [message.number]) for message in chosen]
         return Reply(text=_written(_description(chosen), notes, structured=request.structured))
 
     return behave
 
 
-def _spread(messages: Sequence[Recorded]) -> Sequence[Recorded]:
+def _spread(messages: Sequence[Recorded], max_tokens: int) -> Sequence[Recorded]:
     said = [message for message in messages if message.sentence]
-    room = max(sum(len(message.text) for message in said) // _SHARE, 1)
-    step = -(-sum(len(message.sentence) for message in said) // room)
+    room = sum(len(message.text) for message in said) // _SHARE
+    if max_tokens:
+        room = min(room, max_tokens * _CHARACTERS_PER_TOKEN)
+    step = -(-sum(len(message.sentence) + _FORM for message in said) // max(room, 1))
     return said[:: max(step, 1)]
 
 

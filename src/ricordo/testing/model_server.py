@@ -192,7 +192,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/v1/chat/completions":
             self._send(404, _error(f"there is no {self.path}"))
             return
-        request, reply = self.server.behave(json.loads(body), self.connection)
+        try:
+            asked = json.loads(body)
+        except ValueError:
+            self._send(400, _error("the body is not JSON"))
+            return
+        request, reply = self.server.behave(asked, self.connection)
         if isinstance(reply, Failure):
             self._send(reply.status, reply.body)
         elif reply and request.body.get("stream"):

@@ -1,0 +1,48 @@
+"""What a query asks for, and where in a long message it is answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ricordo.consolidation.extractive.cues import STOP_WORDS
+
+CHARACTERS_PER_TOKEN = 2
+"""What a token holds at least in JSON, code and most languages, so that what was found still fits the page."""
+
+LEAD = 20
+"""Characters before the first word that matches: what it is the value of."""
+
+_WORD = re.compile(r"[^\W_]+")
+_STOP = STOP_WORDS["en"] | STOP_WORDS["it"]
+
+
+def query_words(query: str) -> str:
+    """Return the words of a query that carry content, or the query itself where none does."""
+    return " ".join(word for word in _words(query) if word not in _STOP) or query
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def passage(text: str, weights: Mapping[str, float], tokens: int) -> int:
+    """Return the character from which on `tokens` tokens of the text hold the words that weigh most together.
+
+    Each word counts once. Without any of them that is the first character. Linear in the text.
+    """
+    span = tokens * CHARACTERS_PER_TOKEN
+    found = [(word.start(), word[0].casefold()) for word in _WORD.finditer(text) if word[0].casefold() in weights]
+    held: dict[str, int] = {}
+    best, start, weight, end = 0.0, LEAD, 0.0, 0
+    for first, (place, word) in enumerate(found):
+        while end < len(found) and found[end][0] <= place + span:
+            entering = found[end][1]
+            weight += weights[entering] if not held.get(entering) else 0.0
+            held[entering] = held.get(entering, 0) + 1
+            end += 1
+        if weight > best + 1e-9:
+            best, start = weight, place
+        held[word] -= 1
+        weight -= weights[word] if not held[word] else 0.0
+    return max(min(start - LEAD, len(text) - span), 0)
