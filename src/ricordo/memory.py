@@ -28,7 +28,7 @@ from ricordo.database.embedded import EmbeddedServer, Lease
 from ricordo.database.failures import translated
 from ricordo.database.migrate import migrate
 from ricordo.database.pool import Database, check_namespace
-from ricordo.errors import InvalidInputError, ModelError
+from ricordo.errors import InvalidInputError, RicordoError
 from ricordo.stores.conversational import AsyncConversationalMemory, check_limit, check_thread_id
 from ricordo.stores.format import originals, quote, window_line
 from ricordo.stores.summary import AsyncSummaryMemory
@@ -391,6 +391,7 @@ class AsyncMemory:
             threads=selection.threads,
             summaries_emptied=tuple(id for id, _ in outcome.emptied),
             summaries_removed=tuple(outcome.removed),
+            tool_logs=selection.logs,
         )
         return forgotten if dry_run else await self._rebuilt(forgotten, {thread for _, thread in outcome.emptied})
 
@@ -400,7 +401,7 @@ class AsyncMemory:
         for thread in sorted(threads):
             try:
                 rebuilt += await self._consolidator.rebuild(thread)
-            except ModelError as error:
+            except RicordoError as error:
                 # What was to go is gone; only the new text of the summaries is missing.
                 detail = f"summaries wait to be rebuilt: {error.message}"
         pending = tuple(id for id in forgotten.summaries_emptied if id not in rebuilt)

@@ -297,7 +297,8 @@ class Forgetting:
 
     `summaries_emptied` covered some of the messages: they lost their text at once and are withdrawn from windows;
     `rebuilt` of them were written again from what remains, `pending` wait for `Memory.rebuild`.
-    `summaries_removed` covered nothing else, or are free texts.
+    `summaries_removed` covered nothing else, or are free texts. `tool_logs` are entries that held a text themselves;
+    those of forgotten messages go with them.
     """
 
     _: KW_ONLY
@@ -306,6 +307,7 @@ class Forgetting:
     threads: tuple[str, ...] = ()
     summaries_emptied: tuple[str, ...] = ()
     summaries_removed: tuple[str, ...] = ()
+    tool_logs: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     detail: str = ""

@@ -223,3 +223,35 @@ async def test_any_text_can_be_forgotten(memory: AsyncMemory, admin_url: str, te
     )
     assert len((await memory.forget(matching=text)).messages) == 2
     assert [message.content for message in await memory.conversational.list("t")] == ["something else"]
+
+
+async def test_the_tool_log_forgets_too(memory: AsyncMemory, admin_url: str) -> None:
+    await fill_thread(memory, "t", turns=2)
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": f'{{"code": "{SECRET}"}}'}}
+    (asked, *_) = await memory.conversational.append(
+        "t",
+        [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "a long table " * 2000},
+            {"role": "assistant", "content": "Done."},
+        ],
+    )
+    await fill_thread(memory, "t", turns=4)
+    assert (await memory.prune("t")).count == 1
+    await memory.tool_log.write("t", "look", tool_output=f"found {SECRET}")
+    assert everything(admin_url).count(SECRET) >= 3
+    await memory.forget(messages=[asked.id])
+    assert everything(admin_url).count(SECRET) == 1
+    forgotten = await memory.forget(matching=SECRET)
+    assert len(forgotten.tool_logs) == 1
+    assert SECRET not in everything(admin_url)
+    assert (await memory.verify()).ok
+
+
+async def test_a_message_that_no_summary_covers_empties_none(memory: AsyncMemory) -> None:
+    await fill_thread(memory, "t", turns=4)
+    pinned = await memory.conversational.write("t", "user", "Remember this.", pinned=True)
+    await fill_thread(memory, "t", turns=4)
+    assert (await memory.summarize_conversation("t")).num_messages_summarized == 16
+    assert (await memory.forget(messages=[pinned])).summaries_emptied == ()
+    assert (await memory.verify()).ok

@@ -257,7 +257,7 @@ def forgetting(found: Forgetting) -> None:
         if ids:
             console().print(safe(f"  summaries {what}: {', '.join(ids)}"), soft_wrap=True)
     if found.detail:
-        show(Text(found.detail, "yellow"))
+        show(safe(found.detail, "yellow"))
     if found.dry_run and (found.messages or found.summaries_removed or found.summaries_emptied):
         show(Text("nothing was changed: add --yes to forget it for good", "bright_black"))
 

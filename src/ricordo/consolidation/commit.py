@@ -38,7 +38,13 @@ def source_digest(rows: Sequence[SourceRow]) -> bytes:
 
 
 def _fact(
-    seq: int, role: str, tokens: int, pinned: bool, links: Mapping[str, Any] | None, preview_tokens: int | None = None
+    seq: int,
+    role: str,
+    tokens: int,
+    pinned: bool,
+    links: Mapping[str, Any] | None,
+    preview_tokens: int | None = None,
+    passed: bool = False,
 ) -> Fact:
     links = links or {"question": role == "user"}
     calls = tuple(links.get("calls", ()))
@@ -52,6 +58,7 @@ def _fact(
         tools=tuple(links.get("tools", [""] * len(calls))),
         results=tuple(links.get("results", ())),
         preview_tokens=preview_tokens,
+        passed=passed,
     )
 
 

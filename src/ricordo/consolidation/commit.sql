@@ -1,6 +1,10 @@
 -- name: facts
--- What the planner needs of the live messages, in order.
-SELECT seq, role, tokens, pinned, tool_links, window_tokens
+-- What the planner needs of the live messages, in order, and whether later ones are covered already.
+SELECT seq, role, tokens, pinned, tool_links, window_tokens, seq < coalesce((
+    SELECT last_seq FROM ricordo.summary_memory
+    WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND kind = 'thread' AND parent_id IS NULL
+    ORDER BY last_seq DESC LIMIT 1
+), 0)
 FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND summary_id IS NULL
 ORDER BY seq

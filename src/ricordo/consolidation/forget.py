@@ -27,6 +27,7 @@ class Selection:
     messages: tuple[ForgottenMessage, ...] = ()
     threads: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
     mentions: tuple[tuple[str, str], ...] = ()
 
 
@@ -55,6 +56,7 @@ class Forgetter:
         rows: list[Row] = []
         texts: list[Row] = []
         mentions: list[Row] = []
+        logs: list[Row] = []
         if messages:
             rows += await self._database.fetch(_SQL["by_id"], self._params(ids=[_id(id) for id in messages]))
         if thread_id is not None:
@@ -67,11 +69,13 @@ class Forgetter:
             params = self._params(text=searchable(_checked(matching)), encoded=json.dumps(matching)[1:-1])
             rows += await self._database.fetch(_SQL["by_text"], params)
             texts += await self._database.fetch(_SQL["texts_by_text"], params)
+            logs += await self._database.fetch(_SQL["logs_by_text"], params)
             mentions += await self._database.fetch(_SQL["summaries_by_text"], params)
         return Selection(
             messages=tuple(ForgottenMessage(thread_id=thread, seq=seq, id=id) for thread, seq, id in sorted(set(rows))),
             threads=() if thread_id is None else (thread_id,),
             texts=tuple(sorted({id for (id,) in texts})),
+            logs=tuple(id for (id,) in logs),
             mentions=tuple((id, thread) for id, thread in mentions),
         )
 
@@ -89,32 +93,32 @@ class Forgetter:
             for id in selection.texts:
                 await transaction.execute(_SQL["delete_summary"], self._params(id=id))
                 outcome.removed.append(id)
+            for id in selection.logs:
+                await transaction.execute(_SQL["delete_log"], self._params(id=id))
         return outcome
 
     async def _forget_in(
         self, transaction: Transaction, thread_id: str, selection: Selection, outcome: Outcome
     ) -> None:
         mine = [one for one in selection.messages if one.thread_id == thread_id]
-        params = self._params(
-            thread_id=thread_id,
-            seqs=[one.seq for one in mine],
-            ids=[id for id, thread in selection.mentions if thread == thread_id],
-        )
+        params = self._params(thread_id=thread_id, seqs=[one.seq for one in mine])
         await transaction.fetch_one(_SQL["lock_thread"], params)
         if thread_id in selection.threads:
             await self._forget_thread(transaction, params, outcome)
             return
-        above = await transaction.fetch(_SQL["summaries_above"], params)
         await transaction.execute(_SQL["delete_logs"], self._params(ids=[one.id for one in mine]))
         deleted = await transaction.fetch(_SQL["delete_messages"], params)
-        for id, level in above:
+        calls = [call for *_, links in deleted if links for call in links["calls"]]
+        await transaction.execute(_SQL["delete_inputs"], {**params, "calls": calls})
+        named = {id for id, thread in selection.mentions if thread == thread_id} | {id for id, *_ in deleted if id}
+        for id, level in await transaction.fetch(_SQL["summaries_above"], {**params, "ids": sorted(named)}):
             # Lowest level first: a parent counts what is left of its children.
             if await transaction.execute(_SQL["empty_parent" if level else "empty_leaf"], {**params, "id": id}):
                 outcome.emptied.append((id, thread_id))
             else:
                 await transaction.execute(_SQL["delete_summary"], self._params(id=id))
                 outcome.removed.append(id)
-        live = [tokens for is_live, tokens in deleted if is_live]
+        live = [tokens for summary_id, tokens, _ in deleted if summary_id is None]
         counted = {"live": len(live), "live_tokens": sum(live), "covered": len(deleted) - len(live)}
         await transaction.execute(_SQL["recount"], {**params, **counted})
 

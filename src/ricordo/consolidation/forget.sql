@@ -24,7 +24,7 @@ ORDER BY c.seq
 SELECT thread_id, seq, id::text FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND (
     position(lower(%(text)s) IN lower(content)) > 0
-    OR position(%(encoded)s IN message::text) > 0 OR position(%(encoded)s IN metadata::text) > 0
+    OR position(lower(%(encoded)s) IN lower(message::text || metadata::text)) > 0
 )
 ORDER BY thread_id, seq
 
@@ -56,16 +56,13 @@ WHERE namespace = %(namespace)s AND id = %(id)s::uuid AND kind = 'text'
 SELECT 1 FROM ricordo.thread WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s FOR UPDATE
 
 -- name: summaries_above
--- The summaries of a thread that cover any of the places, or are named, with all that stands above them.
+-- The named summaries of a thread, with all that stands above them.
 SELECT s.id::text, s.level FROM ricordo.summary_memory AS s
-WHERE s.namespace = %(namespace)s AND s.thread_id = %(thread_id)s AND s.kind = 'thread' AND (
-    EXISTS (SELECT FROM unnest(%(seqs)s::bigint[]) AS place WHERE place BETWEEN s.first_seq AND s.last_seq)
-    OR EXISTS (
-        SELECT FROM ricordo.summary_memory AS named
-        WHERE named.namespace = %(namespace)s AND named.id = ANY(%(ids)s::uuid[]) AND (
-            named.id = s.id
-            OR (named.level < s.level AND named.first_seq >= s.first_seq AND named.last_seq <= s.last_seq)
-        )
+WHERE s.namespace = %(namespace)s AND s.thread_id = %(thread_id)s AND s.kind = 'thread' AND EXISTS (
+    SELECT FROM ricordo.summary_memory AS named
+    WHERE named.namespace = %(namespace)s AND named.id = ANY(%(ids)s::uuid[]) AND (
+        named.id = s.id
+        OR (named.level < s.level AND named.first_seq >= s.first_seq AND named.last_seq <= s.last_seq)
     )
 )
 ORDER BY s.level, s.first_seq
@@ -74,12 +71,31 @@ ORDER BY s.level, s.first_seq
 -- Delete messages.
 DELETE FROM ricordo.conversational_memory
 WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND seq = ANY(%(seqs)s::bigint[])
-RETURNING summary_id IS NULL, coalesce(window_tokens, tokens)
+RETURNING summary_id::text, coalesce(window_tokens, tokens), tool_links
 
 -- name: delete_logs
 -- Delete the tool log entries whose output is one of the messages.
 DELETE FROM ricordo.tool_log_memory
 WHERE namespace = %(namespace)s AND message_id = ANY(%(ids)s::uuid[])
+
+-- name: delete_inputs
+-- Take the arguments of deleted tool calls out of the log entries of their results.
+UPDATE ricordo.tool_log_memory SET tool_input = NULL
+WHERE namespace = %(namespace)s AND thread_id = %(thread_id)s AND call_id = ANY(%(calls)s::text[])
+    AND tool_input IS NOT NULL
+
+-- name: logs_by_text
+-- Tool log entries that hold a text in what they keep themselves.
+SELECT id::text FROM ricordo.tool_log_memory
+WHERE namespace = %(namespace)s AND (
+    position(lower(%(encoded)s) IN lower(concat_ws(E'\n', tool_input::text, tool_output::text, metadata::text))) > 0
+    OR position(lower(%(text)s) IN lower(concat_ws(E'\n', tool_name, error_message, preview))) > 0
+) AND message_id IS NULL
+ORDER BY id
+
+-- name: delete_log
+-- Delete a tool log entry.
+DELETE FROM ricordo.tool_log_memory WHERE namespace = %(namespace)s AND id = %(id)s::uuid
 
 -- name: empty_leaf
 -- Empty a leaf summary and count its remaining messages again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from ricordo.config import Policy
 from ricordo.messages import Pair, cut_positions, pairs
@@ -22,12 +22,15 @@ class Fact:
 
     `question` marks a message with words of the user, `calls` and `results` the ids of tool calls that it makes
     and answers, `tools` the names that its calls are for. `preview_tokens` counts what a window shows in its place.
+    `passed` marks one that a summary was already made of later messages than: it stays live, so that the ranges of
+    summaries follow each other and any neighbours among them can be condensed.
     """
 
     seq: int
     role: str
     tokens: int
     pinned: bool = False
+    passed: bool = False
     question: bool = False
     calls: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -41,8 +44,8 @@ class Fact:
 
     @property
     def held(self) -> bool:
-        """Whether it stays for good: a system, developer or pinned message."""
-        return self.pinned or self.role in _HELD_ROLES
+        """Whether it stays for good: a system, developer or pinned message, or one that was passed over."""
+        return self.pinned or self.passed or self.role in _HELD_ROLES
 
     @property
     def answer(self) -> bool:
@@ -100,14 +103,14 @@ def plan(
     keep_recent_turns: int = 0,
     target: Target | None = None,
 ) -> Plan | Refusal:
-    """Choose the oldest stretch of live messages that is worth a summary, or say why there is none.
+    """Choose the live messages to summarise, from the oldest on, or say why there are none.
 
-    A stretch leaves out system, developer and pinned messages and the newest user message that has no answer yet.
-    It never holds a tool call without its results or the other way round (matched by id), leaves at least
+    A plan leaves out system, developer and pinned messages and the newest user message that has no answer yet. It
+    never holds a tool call without its results or the other way round (matched by id), leaves at least
     `keep_recent_tokens` and `keep_recent_turns` of the newest messages verbatim, or what the policy says where that is
-    more, and has no message of another summary inside. A call without any result blocks what follows it until
+    more. A call without any result blocks what follows it until
     `policy.orphan_after_messages` messages have come. With a `target` there is nothing to do at or below it, nor where
-    what must stay is above it. Linear in the number of facts.
+    what must stay is above it. Linear in the number of facts, but for chains of held calls.
     """
     found = pairs(facts)
     held = _held(facts, found)
@@ -119,9 +122,8 @@ def plan(
     if all(held):
         return Refusal(reason="nothing_to_summarize", detail="every live message is held: system, pinned or unanswered")
     allowed = _cuts(facts, found, policy)
-    runs = [_run(facts, held, allowed, start, min(stop, end)) for start, stop in _stretches(facts, held)]
-    best = next((run for run in runs if run and _is_worthwhile(run, policy)), None)
-    return best or _refuse(runs, held, end)
+    run = _run(facts, held, allowed, end)
+    return run if run and _is_worthwhile(run, policy) else _refuse(run, held, end)
 
 
 def recent_start(facts: Sequence[Fact], tokens: int, turns: int) -> int:
@@ -188,7 +190,7 @@ def _hold_partners(held: list[bool], links: Sequence[tuple[int, int]]) -> None:
 
 
 def _cuts(facts: Sequence[Fact], found: Sequence[Pair], policy: Policy) -> list[bool]:
-    """Mark the positions where a stretch may begin or end.
+    """Mark the positions where a plan may end.
 
     A young call without result forbids every position behind it: its result may still come.
     """
@@ -201,28 +203,10 @@ def _cuts(facts: Sequence[Fact], found: Sequence[Pair], policy: Policy) -> list[
     return allowed
 
 
-def _stretches(facts: Sequence[Fact], held: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the ranges of positions that no covered message and no waiting question interrupts.
-
-    System and pinned messages stay for good, so a summary may reach over them. A held question is free one day,
-    and its own summary must then not lie inside this one's range.
-    """
-    breaks = [0]
-    for index, fact in enumerate(facts):
-        if index and fact.seq != facts[index - 1].seq + 1:
-            breaks.append(index)
-        if held[index] and not fact.held:
-            breaks += [index, index + 1]
-    breaks.append(len(facts))
-    return [(start, stop) for start, stop in pairwise(breaks) if start < stop]
-
-
-def _run(facts: Sequence[Fact], held: Sequence[bool], allowed: Sequence[bool], start: int, stop: int) -> Plan | None:
-    """Return the longest plan between two positions that begins and ends where a cut is allowed."""
-    positions = [position for position in range(start, stop + 1) if allowed[position]]
-    if not positions:
-        return None
-    taken = [facts[index] for index in range(positions[0], positions[-1]) if not held[index]]
+def _run(facts: Sequence[Fact], held: Sequence[bool], allowed: Sequence[bool], end: int) -> Plan | None:
+    """Return the longest plan up to a position that ends where a cut is allowed, or None where it would be empty."""
+    stop = max(position for position in range(end + 1) if allowed[position])
+    taken = [fact for fact, is_held in zip(facts[:stop], held, strict=False) if not is_held]
     if not taken:
         return None
     return Plan(
@@ -232,11 +216,9 @@ def _run(facts: Sequence[Fact], held: Sequence[bool], allowed: Sequence[bool], s
     )
 
 
-def _refuse(runs: Sequence[Plan | None], held: Sequence[bool], end: int) -> Refusal:
-    found = [run for run in runs if run]
-    if found:
-        tokens = max(run.window_tokens for run in found)
-        detail = f"{tokens} tokens of the window are too few for a summary to be shorter"
+def _refuse(run: Plan | None, held: Sequence[bool], end: int) -> Refusal:
+    if run:
+        detail = f"{run.window_tokens} tokens of the window are too few for a summary to be shorter"
         return Refusal(reason="not_worthwhile", detail=detail)
     if all(held[:end]):
         return Refusal(reason="below_threshold", detail="all that could be taken is within the recent part to keep")
