@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_NAME = "ricordo-loop"
+
 _lock = threading.Lock()
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
@@ -21,13 +23,22 @@ def _loop() -> asyncio.AbstractEventLoop:
         if loop is None:
             # psycopg does not run on the proactor loop, which is the default on Windows.
             loop = _loops[os.getpid()] = asyncio.SelectorEventLoop()
-            threading.Thread(target=loop.run_forever, name="ricordo", daemon=True).start()
+            threading.Thread(target=loop.run_forever, name=_NAME, daemon=True).start()
         return loop
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the background loop and return its result; an interrupt cancels it."""
-    future = asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    """Run a coroutine on the background loop and return its result; an interrupt cancels it.
+
+    Raises RuntimeError on the loop's own thread, such as in a callback of this library, where it would wait for itself.
+    """
+    loop = _loop()
+    if threading.current_thread().name == _NAME:
+        coroutine.close()
+        raise RuntimeError(
+            "the synchronous Memory cannot be used inside one of its own callbacks; use AsyncMemory there"
+        )
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
     except BaseException:

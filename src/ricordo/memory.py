@@ -116,24 +116,30 @@ class AsyncMemory:
             address = server.url if server else settings.database_url or ""
             await _prepare(address)
             database = await Database.connect(address, namespace=settings.namespace, size=settings.pool_size)
+            try:
+                return cls(
+                    database,
+                    settings=settings,
+                    policy=policy or Policy(),
+                    summariser=model or settings.model,
+                    server=server,
+                )
+            except BaseException:
+                await database.close()
+                raise
         except BaseException:
             if server:
                 server.release()
             raise
-        return cls(
-            database,
-            settings=settings,
-            policy=policy or Policy(),
-            summariser=model or settings.model,
-            server=server,
-        )
 
     async def close(self) -> None:
         """Close the connections; an embedded server that nobody uses any more stops by itself."""
-        await self._consolidator.close()
-        await self._database.close()
-        if self._server:
-            await asyncio.to_thread(self._server.release)
+        try:
+            await self._consolidator.close()
+        finally:
+            await self._database.close()
+            if self._server:
+                await asyncio.to_thread(self._server.release)
 
     async def __aenter__(self) -> Self:
         """Return the open memory."""
@@ -272,8 +278,8 @@ class AsyncMemory:
     ) -> Expansion:
         """Open a summary again: its text, then its original messages in order, with their timestamps.
 
-        The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the
-        best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
+        The text has about `max_tokens` tokens at most; `cursor` continues with the original messages where a page
+        ended. With a `query` the best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
         (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed
         whole ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text
         that says so. Raises InvalidInputError for a cursor that is not one.
@@ -313,13 +319,14 @@ class AsyncMemory:
     async def offload_to_summary(self, context: str, thread_id: str, *, model: str = DEFAULT_MODEL) -> str:
         """Consolidate the thread and return the context with its conversation replaced by the reference.
 
-        Every other segment stays as it is. Where nothing is left to summarise the context comes back unchanged,
+        Messages that stay live (kept, pinned, or waiting for an answer) stay below it, and every other segment stays as it is. Where nothing is left to summarise the context comes back unchanged,
         unless it is critically full: then its longest other segment is stored as a text and replaced by a
         reference to it. Raises ModelError as `summarize_conversation`.
         """
         result = await self.summarize_conversation(thread_id)
         if result.id:
-            return replace_conversation(context, result.reference)
+            live = await self.conversational.list(thread_id, limit=_BATCH)
+            return replace_conversation(context, result.reference, [window_line(message) for message in live])
         largest = largest_section(context)
         if largest is None or monitor_context_window(context, model)["status"] != "critical":
             return context
@@ -332,11 +339,14 @@ class AsyncMemory:
     ) -> Window:
         """Return what a prompt should show of the thread's memory, never above `budget` tokens.
 
-        The budget is the model's window where none is given. Reads the newest live messages, as many as can fit,
+        The budget is the model's window where none is given (the named model's, or the one last observed), less what
+        the model is known to count more than the estimate. Reads the newest live messages, as many as can fit,
         and the thread's references.
         """
-        limit = model_limit(model or DEFAULT_MODEL)
-        budget = limit if budget is None else max(budget, 0)
+        *_, observed_model, ratio = (await self.conversational.counters(thread_id, model))[:6]
+        limit = model_limit(model or observed_model or DEFAULT_MODEL)
+        # Where the model is known to count more than the estimate, the estimate must stay that much below.
+        budget = int((limit if budget is None else max(budget, 0)) / max(ratio or 1.0, 1.0))
         thread = await self.conversational.thread(thread_id)
         lines = await self._recent_lines(thread, budget) if thread else ()
         references = [line for line, _ in await self.summary.references(thread_id, limit=1000)] if thread else []

@@ -383,8 +383,8 @@ class Memory:
     ) -> Expansion:
         """Open a summary again: its text, then its original messages in order, with their timestamps.
 
-        The text has about `max_tokens` tokens at most; `cursor` continues where a page ended. With a `query` the
-        best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
+        The text has about `max_tokens` tokens at most; `cursor` continues with the original messages where a page
+        ended. With a `query` the best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
         (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed
         whole ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text
         that says so. Raises InvalidInputError for a cursor that is not one.
@@ -414,7 +414,7 @@ class Memory:
     def offload_to_summary(self, context: str, thread_id: str, *, model: str = DEFAULT_MODEL) -> str:
         """Consolidate the thread and return the context with its conversation replaced by the reference.
 
-        Every other segment stays as it is. Where nothing is left to summarise the context comes back unchanged,
+        Messages that stay live (kept, pinned, or waiting for an answer) stay below it, and every other segment stays as it is. Where nothing is left to summarise the context comes back unchanged,
         unless it is critically full: then its longest other segment is stored as a text and replaced by a
         reference to it. Raises ModelError as `summarize_conversation`.
         """
@@ -425,7 +425,8 @@ class Memory:
     ) -> Window:
         """Return what a prompt should show of the thread's memory, never above `budget` tokens.
 
-        The budget is the model's window where none is given. Reads the newest live messages, as many as can fit,
+        The budget is the model's window where none is given (the named model's, or the one last observed), less what
+        the model is known to count more than the estimate. Reads the newest live messages, as many as can fit,
         and the thread's references.
         """
         return run(self._async.window(thread_id, question, budget=budget, model=model))

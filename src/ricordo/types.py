@@ -327,7 +327,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The proof of losslessness, or the list of what stands against it."""
+    """The proof of losslessness, or the list of what stands against it.
+
+    `withdrawn` counts summaries that lost their text to forgetting and wait to be written again.
+    """
 
     _: KW_ONLY
     threads: int
@@ -335,6 +338,7 @@ class Verification:
     live: int
     covered: int
     summaries: int
+    withdrawn: int = 0
     faults: tuple[Fault, ...] = ()
 
     @property

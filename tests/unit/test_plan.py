@@ -64,6 +64,15 @@ def test_in_the_middle_of_a_turn_finished_tool_calls_may_go_and_the_question_sta
     assert taken(plan([fact(1, "user"), *steps], POLICY)) == tuple(range(2, 10))
 
 
+def test_a_question_waits_until_something_was_said_after_the_last_tool() -> None:
+    question = [*talk(2), fact(5)]
+    thinking = fact(6, "assistant", silent=True)
+    looking = [fact(6, "assistant"), fact(7, "assistant", calls=("a",)), fact(8, "tool", results=("a",))]
+    assert taken(plan([*question, thinking], POLICY)) == (1, 2, 3, 4, 6)
+    assert taken(plan([*question, *looking], POLICY)) == (1, 2, 3, 4, 6, 7, 8)
+    assert taken(plan([*question, *looking, fact(9, "assistant")], POLICY)) == tuple(range(1, 10))
+
+
 def test_what_a_summary_passed_over_stays_live() -> None:
     facts = [fact(11, passed=True), *talk(2, 30)]
     assert taken(plan(facts, POLICY)) == (30, 31, 32, 33)

@@ -55,6 +55,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "expand": summaries.expand,
     "verify": summaries.verify,
     "forget": forgetting.forget,
+    "rebuild": forgetting.rebuild,
 }
 for _name, _function in _COMMANDS.items():
     app.command(_name)(with_common(_function))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ricordo.cli.conversations import ThreadArgument, find_thread
 from ricordo.cli.options import Common
 
 
@@ -29,3 +30,17 @@ def forget(
             messages=message or (), thread_id=thread, summary_id=summary, matching=matching, dry_run=not yes
         )
     common.emit(found, lambda: views.forgetting(found))
+
+
+def rebuild(common: Common, thread: ThreadArgument) -> None:
+    """Write a thread's withdrawn summaries again.
+
+    Forgetting empties the summaries above what it deletes. They are written again at once, or, where the model
+    failed, by this command or by the next consolidation.
+    """
+    from ricordo.cli import views  # noqa: PLC0415
+
+    with common.memory() as memory, common.working("rebuilding"):
+        find_thread(memory, thread)
+        found = memory.rebuild(thread)
+    common.emit({"rebuilt": found}, lambda: views.rebuilt(found))

@@ -262,6 +262,13 @@ def forgetting(found: Forgetting) -> None:
         show(Text("nothing was changed: add --yes to forget it for good", "bright_black"))
 
 
+def rebuilt(ids: Sequence[str]) -> None:
+    """Show which summaries were written again."""
+    show(Text(f"{plural(len(ids), 'summary')} written again"))
+    for id in ids:
+        console().print(safe(f"  {id}"))
+
+
 def verification(found: Verification) -> None:
     """Show the proof, or each fault with its rows."""
     counts = (

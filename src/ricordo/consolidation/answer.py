@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from operator import index
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from ricordo.consolidation.draft import EMPTY_SECTION, HEADINGS, Draft, Line
 from ricordo.errors import ModelAnswerError, ModelRefusalError
+from ricordo.messages import searchable, shorten
 from ricordo.types import LineStatus, Section
 
 DESCRIPTION_WORDS = 12
 """The most words that a description has; the least that a model is asked for are 8."""
+
+DESCRIPTION_CHARACTERS = 100
+"""The most characters: a language without spaces has no words to count."""
 
 DEFAULT_DESCRIPTION = "Conversation summary"
 
@@ -239,4 +245,21 @@ def describe(label: str, lines: Iterable[Line]) -> str:
     text = clean(label).strip("\"'“”«».")
     if text.lower() in _GENERIC or _fails(text):
         text = next((line.text for line in lines if len(line.text.split()) >= 4), DEFAULT_DESCRIPTION)
-    return " ".join(text.split()[:DESCRIPTION_WORDS]).rstrip(",;:—–-")
+    return shorten(" ".join(text.split()[:DESCRIPTION_WORDS]).rstrip(",;:—–-"), DESCRIPTION_CHARACTERS)
+
+
+def tidy(draft: Draft) -> Draft:
+    """Return a draft of any origin with its lines and description in the form that is stored.
+
+    Blank lines go; every other is one physical line that forges nothing. Raises ModelAnswerError for a draft that is
+    none.
+    """
+    try:
+        lines = tuple(
+            replace(line, text=text, sources=tuple(sorted({index(number) for number in line.sources})))
+            for line in draft.lines
+            if (text := clean(searchable(line.text))) and line.section in HEADINGS
+        )
+        return Draft(description=describe(searchable(draft.description), lines), lines=lines)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ModelAnswerError(f"the summariser returned no draft: {error}") from error

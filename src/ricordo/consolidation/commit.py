@@ -59,6 +59,7 @@ def _fact(
         results=tuple(links.get("results", ())),
         preview_tokens=preview_tokens,
         passed=passed,
+        silent=bool(links.get("silent")),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ricordo.config import Settings
-from ricordo.consolidation.answer import DESCRIPTION_WORDS, describe
+from ricordo.consolidation.answer import DEFAULT_DESCRIPTION, DESCRIPTION_WORDS, clean, describe, tidy
 from ricordo.consolidation.atoms import AtomIndex
 from ricordo.consolidation.chunk import chunk
 from ricordo.consolidation.draft import Draft, Line, render
@@ -19,12 +19,16 @@ from ricordo.consolidation.redact import Redact, redact_secrets, redacted
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.consolidation.summarise import Drafted, ModelSummariser, Summariser, draft_chunk
 from ricordo.errors import ModelError
+from ricordo.messages import shorten
 from ricordo.models import ChatModel
 from ricordo.tokens import count
 from ricordo.types import LineCheck, Section, SummaryLine
 
 SUMMARY_SHARE = 5
 """A chunk's summary may have one token for this many of its source."""
+
+QUOTED = 200
+"""Characters of a message that are quoted where nothing in it was found to tell."""
 
 SUMMARY_TOKENS = (160, 1_500)
 """The least and the most that a chunk's summary may have, in tokens."""
@@ -135,14 +139,26 @@ class Composer:
         sources = Sources.of(one.messages)
         part = await _grounded(one, drafted, sources)
         mentions = await asyncio.to_thread(inventory, one.messages, sources)
-        if _kept(part.items) or drafted.summariser is self._fallback:
+        if _kept(part.items):
             return replace(part, mentions=mentions)
+        if drafted.summariser is self._fallback:
+            return replace(part, items=(*part.items, *_quoted(one, sections)), mentions=mentions)
         # Nothing that the model wrote is borne out by the messages: what they say themselves is.
-        extracted = await self._fallback.summarise(one, budget=budget)
+        extracted = tidy(await self._fallback.summarise(one, budget=budget))
         escalations = (*drafted.escalations, "no line of the model's summary is in its sources", "extractive")
         drafted = Drafted(draft=extracted, summariser=self._fallback, escalations=escalations)
         said = await _grounded(one, _placed(drafted, self._fallback, sections), sources)
-        return replace(said, items=(*part.items, *said.items), mentions=mentions)
+        quoted = () if _kept(said.items) else _quoted(one, sections)
+        return replace(said, items=(*part.items, *said.items, *quoted), mentions=mentions)
+
+
+def _quoted(one: Chunk, sections: Mapping[int, Section]) -> tuple[SummaryLine, ...]:
+    """Return how a chunk begins and ends, for a text in which no sentence was found to tell; none where it is blank."""
+    told = [(message.number, text) for message in one.messages if (text := clean(message.text))]
+    return tuple(
+        SummaryLine(section=sections.get(number, "technical"), text=shorten(text, QUOTED), sources=(number,))
+        for number, text in dict([*told[:1], *told[-1:]]).items()
+    )
 
 
 def _budgets(chunks: Sequence[Chunk], budget: int | None) -> list[int]:
@@ -153,9 +169,7 @@ def _budgets(chunks: Sequence[Chunk], budget: int | None) -> list[int]:
     return [budget * one.tokens // whole for one in chunks]
 
 
-def _composed(
-    parts: Sequence[_Part], messages: Sequence[SourceMessage], limit: int | None, budget: int
-) -> Composition:
+def _composed(parts: Sequence[_Part], messages: Sequence[SourceMessage], limit: int | None, budget: int) -> Composition:
     """Return the parts as one; `limit` is what the content may have where that is given, `budget` what it should."""
     mentions = joined(part.mentions for part in parts)
     return _with_recall(_merge(parts, limit), messages, mentions, budget)
@@ -284,7 +298,8 @@ def _merge(parts: Sequence[_Part], budget: int | None) -> Composition:
 
 def _description(found: Sequence[str]) -> str:
     """Return the description of all parts: of the first and the last, half of the words each, where they differ."""
-    first, last = found[0], found[-1]
+    told = [description for description in found if description] or [DEFAULT_DESCRIPTION]
+    first, last = told[0], told[-1]
     if first == last:
         return first
     half = DESCRIPTION_WORDS // 2

@@ -66,6 +66,8 @@ class Consolidator:
 
     async def thread(self, thread_id: str, wish: Wish) -> Consolidation:
         """Consolidate the oldest stretch of a thread; see `Memory.summarize_conversation`."""
+        # Summaries that lost their text to forgetting come first: their messages are in no window until then.
+        await self.rebuild(thread_id)
         stand = standing(await self._conversational.counters(thread_id, wish.model), self._policy, wish)
         decision = await self._plan(thread_id, stand)
         pruning = Pruning()
@@ -186,8 +188,11 @@ def _nothing(reason: Reason, detail: str) -> Consolidation:
 
 def _outcome(composition: Composition, source_tokens: int) -> Consolidation:
     """Return what a composition comes to: it is not worth storing where it is as long as its source."""
-    worthwhile = composition.tokens < source_tokens
+    told = any(item.check != "dropped" for item in composition.items)
+    worthwhile = told and composition.tokens < source_tokens
     detail = f"the summary would have {composition.tokens} tokens, its source has {source_tokens}"
+    if not told:
+        detail = "there is nothing in the messages that a summary could tell"
     return Consolidation(
         status="consolidated" if worthwhile else "not_worthwhile",
         detail="" if worthwhile else detail,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -36,6 +36,7 @@ class _Page:
     lines: tuple[str, ...]
     messages: tuple[Message, ...]
     next: Place | None
+    omitted: int = 0
 
 
 class _PageBuilder:
@@ -52,7 +53,8 @@ class _PageBuilder:
         it is to stay `whole`: between its messages, and within the first where that alone is larger.
         """
         lines = [conversation_line(message) for message in group]
-        lines[0] = lines[0][offset:]
+        # What stood in the middle of a line begins one here, so that it is quoted again.
+        lines[0] = quote(lines[0][offset:]) if offset else lines[0]
         costs = [count(line) + 1 for line in lines]
         if sum(costs) > self._left and (whole or self._shown):
             return Place(group[0].seq, offset)
@@ -79,7 +81,8 @@ class _PageBuilder:
             return Place(message.seq, start)
         part = truncate(line, self._left) or line[:1]
         self._show(message, part, self._left)
-        return Place(message.seq, start + len(part))
+        added = len(line) - len(conversation_line(message)[start:])
+        return Place(message.seq, max(start + len(part) - added, start + 1))
 
     def _show(self, message: Message, line: str, cost: int) -> None:
         self._shown[message.seq] = (line, message)
@@ -116,6 +119,8 @@ class Expander:
         budget = max(max_tokens - count(head) - _frame(summary.id), MINIMUM_PART)
         if summary.kind == "text":
             return _text(summary, await self._summaries.source_text(summary.id), head, place, budget)
+        if cursor is not None:
+            return _expansion(summary, head, await self._page(summary, place, budget))
         if query is not None:
             return _expansion(summary, head, await self._matching(summary, query, budget))
         if summary.level and depth != "originals":
@@ -145,11 +150,16 @@ class Expander:
         }
         page = _PageBuilder(budget)
         next: Place | None = None
+        omitted = 0
         for *row, weights in await self._database.fetch(_SQL["matching"], params):
             message = to_message(row)
-            if page.add([message], whole=True) and page.add_passage(message, weights):
+            if page.add([message], whole=True) is None:
+                continue
+            if page.add_passage(message, weights):
                 next = Place(message.seq, 0)
-        return page.build(next)
+            else:
+                omitted += 1
+        return replace(page.build(next), omitted=omitted)
 
 
 def _groups(batch: Sequence[Message]) -> Iterator[Sequence[Message]]:
@@ -202,7 +212,8 @@ def _more(id: str, cursor: str | None) -> str:
 
 def _expansion(summary: Summary, head: str, page: _Page) -> Expansion:
     cursor = str(page.next) if page.next else None
-    body = head + originals("\n".join(page.lines) or NO_RESULT) + _more(summary.id, cursor)
+    omitted = f"\n({page.omitted} more match: ask with a larger max_tokens)" if page.omitted else ""
+    body = head + originals("\n".join(page.lines) or NO_RESULT) + omitted + _more(summary.id, cursor)
     return Expansion(found=True, text=body, summary=summary, messages=page.messages, cursor=cursor, tokens=count(body))
 
 

@@ -42,8 +42,7 @@ async def lease(database: Database, thread_id: str, *, seconds: float) -> AsyncG
         yield Lease(thread_id, token)
     finally:
         renewal.cancel()
-        with suppress(asyncio.CancelledError):
-            await renewal
+        await asyncio.wait([renewal])
         # A lease that cannot be given back runs out by itself.
         with suppress(DatabaseError):
             await database.fetch(_SQL["release"], params)

@@ -18,20 +18,19 @@ _STOP = STOP_WORDS["en"] | STOP_WORDS["it"]
 
 
 def query_words(query: str) -> str:
-    """Return the words of a query that carry content, or the query itself where none does."""
-    return " ".join(word for word in _words(query) if word not in _STOP) or query
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    """Return a query without the words that carry no content, or the query itself where none is left."""
+    telling = _WORD.sub(lambda word: "" if word[0].casefold() in _STOP else word[0], query)
+    return telling if _WORD.search(telling) else query
 
 
 def passage(text: str, weights: Mapping[str, float], tokens: int) -> int:
     """Return the character from which on `tokens` tokens of the text hold the words that weigh most together.
 
-    Each word counts once. Without any of them that is the first character. Linear in the text.
+    `weights` are of lexemes, which may be of several words. Each word counts once. Without any of them that is the
+    first character. Linear in the text.
     """
     span = tokens * CHARACTERS_PER_TOKEN
+    weights = {word: weight for lexeme, weight in weights.items() for word in _WORD.findall(lexeme)}
     found = [(word.start(), word[0].casefold()) for word in _WORD.finditer(text) if word[0].casefold() in weights]
     held: dict[str, int] = {}
     best, start, weight, end = 0.0, LEAD, 0.0, 0

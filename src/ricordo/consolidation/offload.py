@@ -29,8 +29,10 @@ def sections(context: str) -> list[str]:
     return ["\n".join(lines) for lines in found]
 
 
-def replace_conversation(context: str, reference: str) -> str:
+def replace_conversation(context: str, reference: str, live: Sequence[str] = ()) -> str:
     """Return the context with its conversation replaced, once and in place, and the reference listed.
+
+    Lines of messages that are still `live` stay below the stub.
 
     Without a conversation segment the stub comes first. The reference joins the summary segment that is there, or
     a new one: directly after the stub where nothing else follows, at the end otherwise.
@@ -38,7 +40,7 @@ def replace_conversation(context: str, reference: str) -> str:
     kept = [part for part in sections(context) if part.strip()]
     places = [index for index, part in enumerate(kept) if _is(part, CONVERSATION)]
     compacted = [part for part in kept if not _is(part, CONVERSATION)]
-    compacted.insert(places[0] if places else 0, STUB)
+    compacted.insert(places[0] if places else 0, "\n".join([STUB, *live]))
     return _join(_with_reference(compacted, reference))
 
 

@@ -20,8 +20,9 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CURSOR = re.compile(r"([0-9]{1,18}):([0-9]{1,18})")
 
 
-def parse_id(text: str) -> str | None:
+def parse_id(text: object) -> str | None:
     """Return the id in a text such as `[Summary ID: …] description`, or None where there is none."""
+    text = str(text)
     match = _UUID.search(text)
     uuid = check_id(match[0] if match else text.strip())
     return str(uuid) if uuid else None

@@ -62,6 +62,7 @@ class _Found:
         opening = (word for word in reading.openings if word.key in known or self._is_listed(word))
         self._atoms = sorted([*told, *opening], key=lambda atom: atom.start)
         self._starts = [atom.start for atom in self._atoms]
+        self._values = [atom.start for atom in self._atoms if atom.kind in _VALUES]
 
     def _is_listed(self, word: Atom) -> bool:
         return self.text[max(0, word.start - 2) : word.start] in (": ", "; ")
@@ -75,6 +76,9 @@ class _Found:
                 yield first, match.end()
                 first = match.end()
         yield first, end
+
+    def has_value(self, start: int, end: int) -> bool:
+        return bisect_left(self._values, start) < bisect_left(self._values, end)
 
     def clause(self, start: int, end: int) -> _Clause:
         inside = self._atoms[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
@@ -94,7 +98,10 @@ def ties(reading: Reading, known: frozenset[str] = frozenset()) -> tuple[Tie, ..
     header = _HEADER.match(reading.text)
     start = header.end() if header else 0
     return tuple(
-        tie for first, last in found.spans(_SENTENCE, start, len(reading.text)) for tie in _sentence(found, first, last)
+        tie
+        for first, last in found.spans(_SENTENCE, start, len(reading.text))
+        if found.has_value(first, last)
+        for tie in _sentence(found, first, last)
     )
 
 

@@ -22,7 +22,7 @@ class Fact:
 
     `question` marks a message with words of the user, `calls` and `results` the ids of tool calls that it makes
     and answers, `tools` the names that its calls are for. `preview_tokens` counts what a window shows in its place.
-    `passed` marks one that a summary was already made of later messages than: it stays live, so that the ranges of
+    `silent` marks one of the assistant without words, such as its reasoning alone. `passed` marks one that a summary was already made of later messages than: it stays live, so that the ranges of
     summaries follow each other and any neighbours among them can be condensed.
     """
 
@@ -31,6 +31,7 @@ class Fact:
     tokens: int
     pinned: bool = False
     passed: bool = False
+    silent: bool = False
     question: bool = False
     calls: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -49,8 +50,8 @@ class Fact:
 
     @property
     def answer(self) -> bool:
-        """Whether the message closes a turn: the assistant speaks and calls no tool."""
-        return self.role == "assistant" and not self.calls
+        """Whether the message can close a turn: the assistant says something and calls no tool."""
+        return self.role == "assistant" and not self.calls and not self.silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,14 +171,24 @@ def _is_worthwhile(run: Plan, policy: Policy) -> bool:
 def _held(facts: Sequence[Fact], found: Sequence[Pair]) -> list[bool]:
     """Mark what stays live whatever happens, with the other side of its tool calls."""
     held = [fact.held for fact in facts]
-    for index in range(len(facts) - 1, -1, -1):
-        if facts[index].answer:
-            break
-        if facts[index].question:
-            held[index] = True
-            break
+    question = _waiting(facts)
+    if question is not None:
+        held[question] = True
     _hold_partners(held, [(call, result) for _, call, result in found if result is not None])
     return held
+
+
+def _waiting(facts: Sequence[Fact]) -> int | None:
+    """Return the index of the newest user message that has no answer yet: nothing was said after the last tool."""
+    working = False
+    for index in range(len(facts) - 1, -1, -1):
+        fact = facts[index]
+        if fact.question:
+            return index
+        if fact.answer and not working:
+            return None
+        working = working or bool(fact.calls or fact.results)
+    return None
 
 
 def _hold_partners(held: list[bool], links: Sequence[tuple[int, int]]) -> None:

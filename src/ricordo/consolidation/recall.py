@@ -1,4 +1,4 @@
-"""Recall keys: the most telling atoms of a source that its summary does not carry, so that a reader knows what lies beneath."""
+"""Recall keys: the most telling atoms of a source that its summary does not carry: what a reader finds beneath it."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def recall_keys(
     """Return the most telling atoms of the sources that the content does not carry, the most telling first.
 
     The line that `recall_line` makes of them has at most `budget` tokens. `frequency` says, by the key of an atom,
-    how many other summaries of the namespace hold it: what is common there tells less. An atom weighs by its kind,
-    by who used it, by tf-idf over the messages (Salton and Buckley, 1988), and up to twice as much where it is used late.
+    how many other summaries of the namespace hold it: what is common there tells less. An atom weighs by its kind, by
+    who used it, by tf-idf over the messages (Salton and Buckley, 1988), and up to twice as much where it is used late.
     """
     return chosen(inventory(sources), AtomIndex([content]), size=len(sources), budget=budget, frequency=frequency)
 

@@ -279,7 +279,11 @@ _RULES = (
         accept=lambda match: not _UNTOLD.fullmatch(match["secret"]) and not match["secret"].startswith("-"),
         ignore_case=True,
     ),
-    _rule("password", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:(?P<secret>[^\s\"']{2,200})", "curl"),
+    _rule(
+        "password",
+        r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:(?P<secret>[^\s\"']{2,200})",
+        "curl",
+    ),
     _rule(
         "card code",
         r"\b(?:cvv2?|cvc2?|card security code)(?: code| number)?(?: is|[\"']?\s?[:=])?\s?[\"']?(?P<secret>\d{3,4})(?!\w)",
@@ -287,8 +291,20 @@ _RULES = (
         "card security",
         ignore_case=True,
     ),
-    _rule("card number", rf"(?<![\w.+-])(?P<secret>\d{{4}}(?P<gap>{_GAP})(?:\d{{4}}(?P=gap)){{3}}\d{{3}})(?![\w-])", accept=_is_card),
-    _rule("card number", rf"(?<![\w.+-])(?P<secret>\d{{4}}(?P<gap>{_GAP})(?:\d{{4}}(?P=gap)){{2}}\d{{4}})(?![\w-])", accept=_is_card),
-    _rule("card number", rf"(?<![\w.+-])(?P<secret>\d{{4}}(?P<gap>{_GAP})\d{{6}}(?P=gap)\d{{4,5}})(?![\w-])", accept=_is_card),
+    _rule(
+        "card number",
+        rf"(?<![\w.+-])(?P<secret>\d{{4}}(?P<gap>{_GAP})(?:\d{{4}}(?P=gap)){{3}}\d{{3}})(?![\w-])",
+        accept=_is_card,
+    ),
+    _rule(
+        "card number",
+        rf"(?<![\w.+-])(?P<secret>\d{{4}}(?P<gap>{_GAP})(?:\d{{4}}(?P=gap)){{2}}\d{{4}})(?![\w-])",
+        accept=_is_card,
+    ),
+    _rule(
+        "card number",
+        rf"(?<![\w.+-])(?P<secret>\d{{4}}(?P<gap>{_GAP})\d{{6}}(?P=gap)\d{{4,5}})(?![\w-])",
+        accept=_is_card,
+    ),
     _rule("card number", r"(?<![\w.+-])(?P<secret>\d{13,19})(?![\w-])", accept=_is_card),
 )

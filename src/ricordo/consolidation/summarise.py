@@ -12,7 +12,7 @@ from importlib import resources
 from itertools import accumulate
 from typing import Protocol
 
-from ricordo.consolidation.answer import SCHEMA, parse
+from ricordo.consolidation.answer import SCHEMA, parse, tidy
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.errors import ModelAnswerError
@@ -179,13 +179,13 @@ async def draft_chunk(chunk: Chunk, summariser: Summariser, fallback: Summariser
     escalations: list[str] = []
     for attempt in _attempts(summariser, chunk):
         try:
-            draft = await attempt(chunk, budget=budget)
+            draft = tidy(await attempt(chunk, budget=budget))
             _check_size(draft, chunk)
         except ModelAnswerError as error:
             escalations.append(error.message)
         else:
             return Drafted(draft=draft, summariser=summariser, escalations=tuple(escalations))
-    draft = await fallback.summarise(chunk, budget=budget)
+    draft = tidy(await fallback.summarise(chunk, budget=budget))
     return Drafted(draft=draft, summariser=fallback, escalations=(*escalations, "extractive"))
 
 

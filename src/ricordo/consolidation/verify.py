@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ricordo.database.pool import Database, Params, Row, Transaction
 from ricordo.database.queries import load
+from ricordo.stores.conversational import check_thread_id
 from ricordo.types import Fault, Verification
 
 _SQL = load("ricordo.consolidation", "verify.sql")
@@ -19,6 +20,7 @@ class _Tally:
     live: int = 0
     covered: int = 0
     summaries: int = 0
+    withdrawn: int = 0
 
 
 class Verifier:
@@ -39,6 +41,8 @@ class Verifier:
         Reads each thread's rows in a snapshot of its own, so it may run beside writers. `progress` is called
         with each thread's id before it is read.
         """
+        if thread_id is not None:
+            check_thread_id(thread_id)
         tally, faults = _Tally(), [fault async for fault in self._orphans(thread_id)]
         async for thread in self._threads(thread_id):
             if progress:
@@ -52,6 +56,7 @@ class Verifier:
             live=tally.live,
             covered=tally.covered,
             summaries=tally.summaries,
+            withdrawn=tally.withdrawn,
             faults=tuple(faults),
         )
 
@@ -87,6 +92,7 @@ class Verifier:
         tally.covered += counters[9]
         tally.messages += counters[7] + counters[9]
         tally.summaries += counters[10]
+        tally.withdrawn += counters[12]
         return [*_counter_faults(thread_id, counters), *faults]
 
     async def _misplaced(self, transaction: Transaction, thread_id: str, leaf: Row) -> list[Fault]:
@@ -120,7 +126,7 @@ class Verifier:
 
 def _counter_faults(thread_id: str, row: Row) -> Iterator[Fault]:
     next_seq, live, live_tokens, covered, summaries, summary_tokens = row[:6]
-    last_seq, rows_live, rows_tokens, rows_covered, rows_summaries, rows_summary_tokens = row[6:]
+    last_seq, rows_live, rows_tokens, rows_covered, rows_summaries, rows_summary_tokens = row[6:12]
     claims = {
         "live_messages": (live, rows_live),
         "live_tokens": (live_tokens, rows_tokens),

@@ -8,7 +8,7 @@ ORDER BY thread_id LIMIT 1000
 -- name: verify_counters
 -- A thread's counters beside the same figures counted from its rows.
 SELECT t.next_seq, t.live_messages, t.live_tokens, t.covered_messages, t.summaries, t.summary_tokens,
-    m.last_seq, m.live, m.tokens, m.covered, s.number, s.tokens
+    m.last_seq, m.live, m.tokens, m.covered, s.number, s.tokens, s.withdrawn
 FROM ricordo.thread AS t,
 LATERAL (
     SELECT coalesce(max(seq), 0) AS last_seq, count(*) FILTER (WHERE summary_id IS NULL) AS live,
@@ -18,7 +18,8 @@ LATERAL (
     WHERE c.namespace = t.namespace AND c.thread_id = t.thread_id
 ) AS m,
 LATERAL (
-    SELECT count(*) AS number, coalesce(sum(reference_tokens) FILTER (WHERE parent_id IS NULL), 0)::bigint AS tokens
+    SELECT count(*) AS number, coalesce(sum(reference_tokens) FILTER (WHERE parent_id IS NULL), 0)::bigint AS tokens,
+        count(*) FILTER (WHERE stale) AS withdrawn
     FROM ricordo.summary_memory AS c
     WHERE c.namespace = t.namespace AND c.thread_id = t.thread_id AND c.kind = 'thread'
 ) AS s

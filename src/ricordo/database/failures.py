@@ -27,8 +27,9 @@ def translate(error: psycopg.Error) -> RicordoError:
             hint="grant the role CREATE on the database, or let its owner open the memory once, which migrates it",
         )
     if error.sqlstate is None:
+        # What libpq says of a URL that it cannot read repeats it, with the password in it.
         return DatabaseError(
-            f"the database cannot be used: {_first_line(error)}",
+            f"the database cannot be used ({type(error).__name__}); its URL may be malformed",
             hint="a URL looks like postgresql://user@host:5432/database",
         )
     state = error.sqlstate

@@ -125,5 +125,5 @@ async def _ensure_pgvector(connection: AsyncConnection[Row]) -> None:
                 "or leave the URL out to use the embedded PostgreSQL",
             ) from error
         row = ("public",)
-    path = sql.SQL("SET LOCAL search_path TO {}, pg_catalog").format(sql.Identifier(str(row[0])))
+    path = sql.SQL("SET LOCAL search_path TO pg_catalog, {}").format(sql.Identifier(str(row[0])))
     await connection.execute(path)

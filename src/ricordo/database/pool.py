@@ -107,9 +107,7 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(
-        self, *, snapshot: bool = False, rollback: bool = False
-    ) -> AsyncGenerator[Transaction]:
+    async def transaction(self, *, snapshot: bool = False, rollback: bool = False) -> AsyncGenerator[Transaction]:
         """Open a transaction; it commits at the end of the block and rolls back on any exception.
 
         With `snapshot` all of its queries see the database as it is at the first one, and none may write.

@@ -15,12 +15,15 @@ from ricordo.database.queries import load
 from ricordo.errors import InvalidInputError, KeyReusedError, NotFoundError
 from ricordo.messages import decode, encode, escape_id, parse, searchable
 from ricordo.stores.format import conversation, window_lines
-from ricordo.tokens import reported_prompt_tokens, update_ratio
+from ricordo.tokens import MINIMUM_SAMPLE, reported_prompt_tokens, update_ratio
 from ricordo.types import JSON, AppendedMessage, Message, RawMessage, Summary, Thread
 
 _SQL = load("ricordo.stores", "conversational.sql")
 _KEYED = UUID("6f0c6b2e-7a0e-5c43-9d5a-3c1f7f3f2f10")
 _LAST = 2**63 - 1
+
+LARGEST_LIMIT = 1_000_000_000
+"""What a count may be at most: beyond it no answer fits any memory."""
 
 THREAD_ID_LIMIT = 255
 """Characters of a thread's id; it is part of every key."""
@@ -64,9 +67,9 @@ def check_thread_id(thread_id: str) -> str:
 
 
 def check_limit(limit: int, name: str = "limit") -> int:
-    """Return a positive count, or raise InvalidInputError."""
-    if limit < 1:
-        raise InvalidInputError(f"{name} must be at least 1, not {limit}")
+    """Return a count that a query can have, or raise InvalidInputError."""
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise InvalidInputError(f"{name} must be from 1 to {LARGEST_LIMIT:,}, not {limit}", hint="read page by page")
     return limit
 
 
@@ -116,12 +119,14 @@ def _to_thread(row: Row) -> Thread:
 def _prepare(raw: RawMessage, id: str) -> _NewMessage:
     parsed = parse(raw)
     links: dict[str, JSON] | None = None
-    if parsed.calls or parsed.results:
+    silent = parsed.role == "assistant" and not parsed.calls and not parsed.text.strip()
+    if parsed.calls or parsed.results or silent:
         links = {
             "calls": [escape_id(call) for call in parsed.calls],
             "tools": [*parsed.tools],
             "results": [escape_id(result) for result in parsed.results],
             "question": parsed.question,
+            "silent": silent,
         }
     return _NewMessage(
         id=id,
@@ -279,7 +284,8 @@ class AsyncConversationalMemory:
         The first 100,000 characters of a message are searched. A query without words finds nothing.
         """
         text = searchable(query)
-        params = self._params(query=text, limit=check_limit(k, "k"), thread_id=thread_id)
+        thread = None if thread_id is None else check_thread_id(thread_id)
+        params = self._params(query=text, limit=check_limit(k, "k"), thread_id=thread)
         return tuple(to_message(row) for row in await self._database.fetch(_SQL["search"], params))
 
     async def thread(self, thread_id: str) -> Thread | None:
@@ -311,6 +317,8 @@ class AsyncConversationalMemory:
         return reported
 
     async def _calibrate(self, transaction: Transaction, model: str, estimated: int, reported: int) -> None:
+        if min(estimated, reported) < MINIMUM_SAMPLE:
+            return
         row = await transaction.fetch_one(_SQL["profile"], self._params(model=model))
         ratio, observations = row or (None, 0)
         ratio = update_ratio(ratio, observations, estimated, reported)

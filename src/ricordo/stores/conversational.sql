@@ -11,7 +11,7 @@ WITH place AS (
         live_messages = t.live_messages + 1,
         live_tokens = t.live_tokens + excluded.live_tokens,
         updated_at = excluded.updated_at
-    RETURNING t.next_seq - 1 AS seq, clock_timestamp() AS at
+    RETURNING t.next_seq - 1 AS seq
 )
 INSERT INTO ricordo.conversational_memory (
     namespace, thread_id, seq, id, role, content, message, tokens, pinned, tool_links, "timestamp", metadata, digest
@@ -20,7 +20,7 @@ SELECT
     %(namespace)s, %(thread_id)s, seq, %(id)s::uuid, %(role)s, %(content)s, %(message)s::json, %(tokens)s, %(pinned)s,
     %(tool_links)s::json, at, %(metadata)s::json,
     ricordo.message_digest(seq, %(id)s::uuid, %(role)s, at, %(message)s::json, %(metadata)s::json)
-FROM place
+FROM (SELECT seq, clock_timestamp() AS at FROM place) AS place
 RETURNING id::text, seq, "timestamp"
 
 -- name: append

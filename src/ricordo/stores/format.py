@@ -20,11 +20,13 @@ INPUT_LIMIT = 300
 """Characters of a tool's input, or of its error, in a line; the rest is read with `read_tool_log`."""
 
 _FORGERY = re.compile(
-    r"""^(?=\s{0,3}(?:
+    r"""^(?=[\s\u200b-\u200f\u2060\ufeff]{0,8}(?:
         \#{1,6}(?:\s|$)                            # a heading, which begins a segment
-      | \[Summary\ ID:                             # a reference
+      | \[\s*Summary\s+ID\s*:                      # a reference
       | \[\d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\]        # a line of a conversation
-      | (?:MEMORY\ TYPE|DESCRIPTION|USAGE|CONVERSATION\ HISTORY|ORIGINAL\ MESSAGES|TOOL\ EXECUTIONS):
+      | (?:MEMORY\ TYPE|DESCRIPTION|USAGE|CONVERSATION\ HISTORY|TOOL\ EXECUTIONS
+        |(?:AVAILABLE|CHILD)\ SUMMARIES|ORIGINAL\ (?:MESSAGES|TEXT)):
+      | \((?:\d+\ older\ ones|\d+\ more\ match|more:)  # a note of ricordo's own
     ))""",
     re.VERBOSE | re.IGNORECASE,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ricordo.tokens.calibration import reported_prompt_tokens, update_ratio
+from ricordo.tokens.calibration import MINIMUM_SAMPLE, reported_prompt_tokens, update_ratio
 from ricordo.tokens.count import MEDIA_TOKENS, MESSAGE_OVERHEAD, count, count_message, count_tools, truncate
 from ricordo.tokens.limits import (
     DEFAULT_MODEL,
@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_TOKEN_LIMIT",
     "MEDIA_TOKENS",
     "MESSAGE_OVERHEAD",
+    "MINIMUM_SAMPLE",
     "MODEL_TOKEN_LIMITS",
     "UnknownModelWarning",
     "count",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Self
 
@@ -20,7 +21,7 @@ from ricordo.consolidation.atoms.compare import (
     units_agree,
 )
 from ricordo.consolidation.atoms.lexicon import GIVEN_NAMES
-from ricordo.consolidation.atoms.numbers import WORDS, rounded
+from ricordo.consolidation.atoms.numbers import LONGEST_ROUNDED, WORDS, rounding
 from ricordo.consolidation.atoms.scan import Reading, read
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -127,8 +128,11 @@ class AtomIndex:
         """Whether a long run of digits occurs with other spacing, as telephone numbers do."""
         if len(written) < _SHORTEST_SPACED or not written.isdecimal():
             return False
+        holding = [one.folded for one in self._texts if written in one.folded.replace(" ", "").replace("-", "")]
+        if not holding:
+            return False
         digits = re.compile(rf"(?<![\d.,]){'[ -]?'.join(written)}(?![.,]?\d)")
-        return any(digits.search(text.folded) for text in self._texts)
+        return any(digits.search(folded) for folded in holding)
 
     def _number(self, atom: Atom) -> bool:
         if any(self._value(*split(reading)) for reading in atom.readings):
@@ -137,9 +141,12 @@ class AtomIndex:
         return self._moment(f"T{int(clock[1]):02}:{clock[2]}") if clock else self._rounded(atom)
 
     def _rounded(self, atom: Atom) -> bool:
+        bounds = rounding(atom.text)
+        if bounds is None:
+            return False
         _, unit = split(atom.readings[0])
         return any(
-            rounded(atom.text, value) and units_agree(unit, units)
+            len(value) <= LONGEST_ROUNDED and bounds[0] <= Decimal(value) <= bounds[1] and units_agree(unit, units)
             for text in self._texts
             for value, units in text.values.items()
         )
@@ -201,9 +208,15 @@ class AtomIndex:
             return any(occurs(text.folded, atom.key, HASH_EDGES) for text in self._texts)
         if atom.kind == "error" and atom.key.isdigit():
             return self._value(atom.key.lstrip("0") or "0", "")
-        parts = [re.escape(plain(part)) for part in _PARTS.findall(atom.text)]
-        spaced = re.compile(rf"(?<![\w-]){r'[-_ ./]?'.join(parts)}(?![\w-])")
-        return len(parts) > 1 and any(spaced.search(text.folded) for text in self._texts)
+        return self._parted([plain(part) for part in _PARTS.findall(atom.text)])
+
+    def _parted(self, parts: Sequence[str]) -> bool:
+        """Whether the parts of a token occur with other marks between them, or none: "snake_case" and "snakeCase"."""
+        holding = [one.folded for one in self._texts if all(part in one.folded for part in parts)]
+        if len(parts) < 2 or not holding:
+            return False
+        spaced = re.compile(rf"(?<![\w-]){r'[-_ ./]?'.join(map(re.escape, parts))}(?![\w-])")
+        return any(spaced.search(folded) for folded in holding)
 
     def _address(self, atom: Atom) -> bool:
         edges = HOST_EDGES if "/" not in atom.key else EDGES["url"]

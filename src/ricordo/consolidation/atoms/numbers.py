@@ -121,14 +121,15 @@ def find(text: str) -> Iterator[Atom]:
             yield from _listed(digits, match.start("digits"))
 
 
-def rounded(figure: str, exact: str) -> bool:
-    """Whether a figure with a multiplier, such as "412k" or "€1.2M", is a rounding of an exact value."""
+def rounding(figure: str) -> tuple[Decimal, Decimal] | None:
+    """Return the least and the greatest value that a figure with a multiplier, such as "412k", is a rounding of."""
     match = _NUMBER.search(figure)
     values = _values(match["digits"]) if match and match["multiplier"] else []
-    if not (match and values) or len(exact) > LONGEST_ROUNDED:
-        return False
+    if not (match and values):
+        return None
     step = Decimal(10) ** (_places(match["multiplier"]) - len(values[0].partition(".")[2]))
-    return step > 1 and 2 * abs(Decimal(_scaled(values[0], match["multiplier"])) - Decimal(exact)) <= step
+    value = Decimal(_scaled(values[0], match["multiplier"]))
+    return (value - step / 2, value + step / 2) if step > 1 else None
 
 
 def is_quantity(word: str) -> bool:

@@ -104,6 +104,7 @@ CHATTER = any_of(
 
 QUESTION = re.compile(r"[?？][\"'”’»)\]]*…?$")
 
+
 def language(words: Iterable[str]) -> Language:
     """Return the language that most stop words of a text belong to; "other" when they are fewer than one in twelve."""
     total = 0
