@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, field
+from dataclasses import dataclass, field
 
 from benchmarks.retention_parts.cases import Case, Probe
 from ricordo import AsyncMemory
 from ricordo.consolidation.atoms import AtomIndex
 from ricordo.tokens import count
-
 
 ANSWER = {"role": "assistant", "content": "One moment, please."}
 """Ends every source and stays live, because a question without an answer is never consolidated."""

@@ -35,9 +35,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     loop = _loop()
     if threading.current_thread().name == _NAME:
         coroutine.close()
-        raise RuntimeError(
-            "the synchronous Memory cannot be used inside one of its own callbacks; use AsyncMemory there"
-        )
+        raise RuntimeError("a synchronous Memory cannot be used inside a callback of ricordo; use AsyncMemory there")
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()

@@ -279,10 +279,10 @@ class AsyncMemory:
         """Open a summary again: its text, then its original messages in order, with their timestamps.
 
         The text has about `max_tokens` tokens at most; `cursor` continues with the original messages where a page
-        ended. With a `query` the best matching messages and their neighbours are shown. A parent summary opens to the summaries right below it
-        (`depth="children"`, its default) or to all messages under it (`depth="originals"`). A reference may be passed
-        whole ("[Summary ID: …] description"); a malformed or unknown id is answered with `found=False` and a text
-        that says so. Raises InvalidInputError for a cursor that is not one.
+        ended. With a `query` the best matching messages and their neighbours are shown. A parent summary opens to the
+        summaries right below it (`depth="children"`, its default) or to all messages under it (`depth="originals"`).
+        A reference may be passed whole ("[Summary ID: …] description"); a malformed or unknown id is answered with
+        `found=False` and a text that says so. Raises InvalidInputError for a cursor that is not one.
         """
         return await self._expander.expand(summary_id, query=query, max_tokens=max_tokens, cursor=cursor, depth=depth)
 
@@ -319,9 +319,10 @@ class AsyncMemory:
     async def offload_to_summary(self, context: str, thread_id: str, *, model: str = DEFAULT_MODEL) -> str:
         """Consolidate the thread and return the context with its conversation replaced by the reference.
 
-        Messages that stay live (kept, pinned, or waiting for an answer) stay below it, and every other segment stays as it is. Where nothing is left to summarise the context comes back unchanged,
-        unless it is critically full: then its longest other segment is stored as a text and replaced by a
-        reference to it. Raises ModelError as `summarize_conversation`.
+        Messages that stay live (kept, pinned, or waiting for an answer) stay below it, and every other segment stays
+        as it is. Where nothing is left to summarise the context comes back unchanged, unless it is critically full:
+        then its longest other segment is stored as a text and replaced by a reference to it. Raises ModelError as
+        `summarize_conversation`.
         """
         result = await self.summarize_conversation(thread_id)
         if result.id:

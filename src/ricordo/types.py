@@ -263,7 +263,8 @@ class Expansion:
     """A summary opened again: `str()` is the published text, `messages` are the originals of this page in order.
 
     `cursor` continues where the page ends, None at the end. `source_text` is the original of a free text's page,
-    `children` are the summaries right below a parent. `found` is False for a malformed or unknown id; the text then says so kindly.
+    `children` are the summaries right below a parent. `found` is False for a malformed or unknown id; the text then
+    says so kindly.
     """
 
     _: KW_ONLY

@@ -97,7 +97,20 @@ def test_every_command_has_help_that_fits_its_line(run: Run) -> None:
     assert run().out == listed.out
     names = re.findall(r"^  (\w+) {2,}(.*)$", listed.out.partition("Commands:")[2], re.MULTILINE)
     assert [name for name, _ in names] == [
-        *("demo", "import", "threads", "status", "context", "consolidate", "summaries", "expand", "verify", "db")
+        *(
+            "demo",
+            "import",
+            "threads",
+            "status",
+            "context",
+            "consolidate",
+            "summaries",
+            "expand",
+            "verify",
+            "forget",
+            "rebuild",
+            "db",
+        )
     ]
     for name, summary in names:
         assert summary.endswith("."), summary

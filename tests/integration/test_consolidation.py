@@ -348,7 +348,9 @@ async def test_the_monitor_reads_one_row_and_counts_what_the_window_holds(memory
 
 async def test_e9_tool_schemas_and_overhead_count(memory: AsyncMemory) -> None:
     await fill_thread(memory, "t", turns=2)
-    tools = [{"name": f"tool_{n}", "description": "does something " * 20, "parameters": {}} for n in range(50)]
+    tools: list[dict[str, object]] = [
+        {"name": f"tool_{n}", "description": "does something " * 20, "parameters": {}} for n in range(50)
+    ]
     bare = await memory.monitor("t")
     full = await memory.monitor("t", tools=tools, overhead_tokens=500)
     assert full.segments["overhead"] == 500

@@ -53,6 +53,10 @@ def test_a_long_result_of_an_older_turn_is_shortened() -> None:
     assert prunable([*TURN, ask(5)], Policy()) == (3,)
 
 
+def test_a_result_that_a_summary_passed_over_is_shortened_too() -> None:
+    assert prunable([ask(1), call(2, "a"), result(3, "a", passed=True), answer(4), ask(5)], Policy()) == (3,)
+
+
 def test_the_newest_turn_stays_whole_whatever_its_size() -> None:
     assert prunable(TURN, Policy()) == ()
     assert prunable([], Policy()) == ()

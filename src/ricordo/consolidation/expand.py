@@ -66,7 +66,7 @@ class _PageBuilder:
         return None
 
     def add_passage(self, message: Message, weights: Mapping[str, float]) -> bool:
-        """Fill the page with the part of a message that holds the words which weigh most; return whether it had room."""
+        """Fill the page with the part of a message whose words weigh most; return whether it had room."""
         line = conversation_line(message)
         speaker, mark, text = line.partition(": ")
         left = self._left - count(f"{speaker}{mark}…") - 1
@@ -152,7 +152,7 @@ class Expander:
         next: Place | None = None
         omitted = 0
         for *row, weights in await self._database.fetch(_SQL["matching"], params):
-            message = to_message(row)
+            message = to_message(tuple(row))
             if page.add([message], whole=True) is None:
                 continue
             if page.add_passage(message, weights):

@@ -34,7 +34,7 @@ def passage(text: str, weights: Mapping[str, float], tokens: int) -> int:
     found = [(word.start(), word[0].casefold()) for word in _WORD.finditer(text) if word[0].casefold() in weights]
     held: dict[str, int] = {}
     best, start, weight, end = 0.0, LEAD, 0.0, 0
-    for first, (place, word) in enumerate(found):
+    for place, word in found:
         while end < len(found) and found[end][0] <= place + span:
             entering = found[end][1]
             weight += weights[entering] if not held.get(entering) else 0.0

@@ -22,8 +22,9 @@ class Fact:
 
     `question` marks a message with words of the user, `calls` and `results` the ids of tool calls that it makes
     and answers, `tools` the names that its calls are for. `preview_tokens` counts what a window shows in its place.
-    `silent` marks one of the assistant without words, such as its reasoning alone. `passed` marks one that a summary was already made of later messages than: it stays live, so that the ranges of
-    summaries follow each other and any neighbours among them can be condensed.
+    `silent` marks one of the assistant without words, such as its reasoning alone. `passed` marks one that a summary
+    was already made of later messages than: it stays live, so that the ranges of summaries follow each other and any
+    neighbours among them can be condensed.
     """
 
     seq: int

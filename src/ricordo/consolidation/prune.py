@@ -21,6 +21,7 @@ SCANNED = 40_000
 
 _TOLD: tuple[AtomKind, ...] = ("error", "identifier", "url", "path")
 _LONGEST = 80
+_SPEAKERS = frozenset({"assistant", "system", "developer"})
 _DIGITS = re.compile(r"\d+")
 
 
@@ -42,8 +43,8 @@ def prunable(facts: Sequence[Fact], policy: Policy) -> tuple[int, ...]:
 
 
 def _is_long_result(fact: Fact, limit: int) -> bool:
-    words = fact.question or fact.role == "assistant" or bool(fact.calls)
-    return bool(fact.results) and not words and not fact.held and fact.preview_tokens is None and fact.tokens > limit
+    words = fact.question or fact.role in _SPEAKERS or bool(fact.calls)
+    return bool(fact.results) and not words and not fact.pinned and fact.preview_tokens is None and fact.tokens > limit
 
 
 def preview(text: str, log_id: str, *, above: int | None = 0) -> str | None:

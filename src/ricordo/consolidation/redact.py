@@ -286,7 +286,8 @@ _RULES = (
     ),
     _rule(
         "card code",
-        r"\b(?:cvv2?|cvc2?|card security code)(?: code| number)?(?: is|[\"']?\s?[:=])?\s?[\"']?(?P<secret>\d{3,4})(?!\w)",
+        r"\b(?:cvv2?|cvc2?|card security code)(?: code| number)?(?: is|[\"']?\s?[:=])?\s?[\"']?"
+        r"(?P<secret>\d{3,4})(?!\w)",
         "cv",
         "card security",
         ignore_case=True,
