@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks.measure import Result
 from benchmarks.place import database
 
-NAMES = ("writes", "reads", "consolidation")
+NAMES = ("writes", "reads", "consolidation", "retention")
 
 
 async def measure(names: list[str]) -> list[Result]:

@@ -91,8 +91,9 @@ class Worker:
     async def _rest(self, statuses: set[int]) -> list[list[str]]:
         while await self.listen():
             pass
-        assert await self._process.wait() in statuses, self.said
-        assert ["Traceback"] not in [words[:1] for words in self.said], self.said
+        failure = next((place for place, words in enumerate(self.said) if words[0] == "Traceback"), None)
+        assert failure is None, "\n".join(" ".join(words) for words in self.said[failure:][:50])
+        assert await self._process.wait() in statuses
         return self.said[1:]
 
 
@@ -220,7 +221,7 @@ async def read(memory: AsyncMemory, thread_id: str, seconds: str) -> None:
 
 async def check_window(memory: AsyncMemory, thread_id: str) -> tuple[int, list[Summary]]:
     """Assert that a window lacks none of the messages before its newest: each is shown, or under a reference of it."""
-    window = await memory.window(thread_id)
+    window = await memory.window(thread_id, budget=10_000_000)
     assert not window.left_out
     items = {segment.kind: segment.included for segment in window.segments}
     shown = {item.text.partition(": ")[2] for item in items["conversational"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any, Literal, TypeAlias
 
 from ricordo.consolidation.atoms import Atom, AtomIndex
 from ricordo.consolidation.recall import telling
-from ricordo.consolidation.sentences import split
 from ricordo.messages import ParsedMessage, cut_positions, parse
 from ricordo.tokens import count
 
@@ -23,7 +23,10 @@ FEWEST_SOURCE_TOKENS = 1_000
 """Nobody compacts less."""
 
 FEWEST_QUERY_WORDS = 3
-LONGEST_QUERY = 300
+QUERY_REACH = 40
+"""Characters on each side: about the dozen words that an agent asks with."""
+
+_WORD = re.compile(r"\w+")
 
 KINDS = {"date": "dates", "number": "amounts", "name": "names"}
 """What probes are called in the tables; all other atoms are identifiers. A name is a probe where it was decided on:
@@ -39,8 +42,8 @@ DEVELOP_SWE = ("demonstrations", "human_thought")
 class Probe:
     """Something of the source that a person or the agent used later, before anything else brought it back.
 
-    `decided` marks what the agent had passed to a tool. `query` is what was said around the later use, without the
-    atom itself: what the agent knows when it notices that it does not know.
+    `decided` marks what the agent had passed to a tool. `query` is what stands beside it at the later use, without the
+    atom itself: what the agent can ask for when it notices that it does not know.
     """
 
     atom: Atom
@@ -128,11 +131,9 @@ def _key(atom: Atom) -> tuple[str, str]:
 
 
 def _query(later: Sequence[ParsedMessage], place: int, atom: Atom) -> str:
-    """Return the sentence around an atom without it, or the message before where the sentence says nothing else."""
-    text = later[place].text
-    unit = next((unit.text for unit in split(text) if atom.text in unit.text), text)
-    middle = max(unit.find(atom.text), 0)
-    around = unit[max(middle - LONGEST_QUERY, 0) : middle + len(atom.text) + LONGEST_QUERY].replace(atom.text, " ")
-    if len(around.split()) < FEWEST_QUERY_WORDS and place:
-        around = f"{later[place - 1].text[-LONGEST_QUERY:]} {around}".replace(atom.text, " ")
-    return around
+    """Return the words beside an atom, or those before its message where it stands alone."""
+    before, _, after = later[place].text.partition(atom.text)
+    beside = f"{before[-QUERY_REACH:]} {after[:QUERY_REACH]}".replace(atom.text, " ")
+    if len(_WORD.findall(beside)) < FEWEST_QUERY_WORDS and place:
+        beside = f"{later[place - 1].text[-QUERY_REACH:]} {beside}".replace(atom.text, " ")
+    return beside

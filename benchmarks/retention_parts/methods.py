@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ricordo.config import Settings
 from ricordo.consolidation.compose import Composer
+from ricordo.consolidation.recall import recall_line
 from ricordo.consolidation.source import SourceMessage
 from ricordo.messages import ParsedMessage
 from ricordo.tokens import count
@@ -22,11 +23,12 @@ def numbered(messages: Sequence[ParsedMessage]) -> list[SourceMessage]:
     ]
 
 
-async def ricordo(messages: Sequence[ParsedMessage], budget: int) -> str:
-    """Return the reference and, as far as the budget goes, the summary's text: extracted, with its recall keys."""
+async def ricordo(messages: Sequence[ParsedMessage], budget: int) -> tuple[str, str]:
+    """Return the reference and the summary's text, extracted, with its recall keys, and the same without the keys."""
     frame = count(f"[Summary ID: {SUMMARY_ID}] \n")
     composed = await Composer(Settings(), None).compose(numbered(messages), budget=budget - frame)
-    return f"[Summary ID: {SUMMARY_ID}] {composed.description}\n{composed.content}"
+    window = f"[Summary ID: {SUMMARY_ID}] {composed.description}\n{composed.content}"
+    return window, window.removesuffix(recall_line(composed.recall_keys))
 
 
 def newest(messages: Sequence[ParsedMessage], budget: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ricordo.config import Policy, Settings
+    from ricordo.consolidation.redact import redact_secrets
     from ricordo.errors import RicordoError
     from ricordo.memory import AsyncMemory
     from ricordo.sync import Memory
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
         Fault,
         Forgetting,
         ForgottenMessage,
+        Kept,
         Message,
         Pruning,
+        Retention,
         Summary,
         SummaryLine,
         Thread,
@@ -43,10 +46,12 @@ __all__ = [
     "Fault",
     "Forgetting",
     "ForgottenMessage",
+    "Kept",
     "Memory",
     "Message",
     "Policy",
     "Pruning",
+    "Retention",
     "RicordoError",
     "Settings",
     "Summary",
@@ -59,10 +64,12 @@ __all__ = [
     "Window",
     "calculate_context_usage",
     "monitor_context_window",
+    "redact_secrets",
 ]
 
 _HOMES = {
     "ricordo.config": ("Policy", "Settings"),
+    "ricordo.consolidation.redact": ("redact_secrets",),
     "ricordo.errors": ("RicordoError",),
     "ricordo.memory": ("AsyncMemory",),
     "ricordo.sync": ("Memory",),
@@ -74,8 +81,10 @@ _HOMES = {
         "Fault",
         "Forgetting",
         "ForgottenMessage",
+        "Kept",
         "Message",
         "Pruning",
+        "Retention",
         "Summary",
         "SummaryLine",
         "Thread",

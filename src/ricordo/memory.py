@@ -20,6 +20,8 @@ from ricordo.consolidation.forget import Forgetter
 from ricordo.consolidation.offload import largest_section, replace_conversation, replace_section
 from ricordo.consolidation.paging import DEFAULT_MAX_TOKENS, parse_id
 from ricordo.consolidation.prune import preview
+from ricordo.consolidation.redact import Redact, redact_secrets
+from ricordo.consolidation.retention import of_thread
 from ricordo.consolidation.standing import Wish, policy_of
 from ricordo.consolidation.summarise import Summariser
 from ricordo.consolidation.tool_pages import ToolLogReader
@@ -41,6 +43,7 @@ from ricordo.types import (
     Forgetting,
     Message,
     Pruning,
+    Retention,
     Thread,
     ToolLogPage,
     Usage,
@@ -71,17 +74,25 @@ class AsyncMemory:
         settings: Settings,
         policy: Policy,
         summariser: Summariser | str | None,
+        redact: Redact | None,
         server: Lease | None,
     ) -> None:
         """Assemble the stores and the pipeline on an open database; use `open` instead."""
         self._policy = policy
+        self._redact = redact
         self._database = database
         self._server = server
         self.conversational = AsyncConversationalMemory(database)
         self.summary = AsyncSummaryMemory(database)
         self.tool_log = AsyncToolLog(database, partial(preview, above=policy.prune_above_tokens))
         self._consolidator = Consolidator(
-            database, self.conversational, self.summary, settings=settings, policy=policy, model=summariser
+            database,
+            self.conversational,
+            self.summary,
+            settings=settings,
+            policy=policy,
+            model=summariser,
+            redact=redact,
         )
         self._tool_logs = ToolLogReader(self.tool_log)
         self._expander = Expander(database, self.conversational, self.summary)
@@ -97,14 +108,18 @@ class AsyncMemory:
         data_dir: str | Path | None = None,
         model: Summariser | str | None = None,
         policy: Policy | None = None,
+        redact: Redact | None = redact_secrets,
     ) -> Self:
         """Open the memory, migrating the database where needed; opening again changes nothing.
 
         Without a URL (argument or RICORDO_DATABASE_URL) the embedded PostgreSQL in `data_dir` is started, or
         joined where it runs. `model` names the model that summarises at any OpenAI-compatible server
         (OPENAI_BASE_URL, OPENAI_API_KEY), or is a summariser; without one (argument or RICORDO_MODEL) summaries
-        are extracted without a model. Raises DatabaseUnavailableError, ExtensionMissingError, SchemaTooNewError,
-        EmbeddedServerError and ConfigurationError.
+        are extracted without a model. `redact` takes the text of a message and returns what may be summarised of it;
+        by default common secrets are replaced, with None nothing is. Originals stay as they are.
+
+        Raises DatabaseUnavailableError, ExtensionMissingError, SchemaTooNewError, EmbeddedServerError and
+        ConfigurationError.
         """
         given: dict[str, Any] = {"database_url": url, "namespace": namespace, "data_dir": data_dir}
         settings = load_settings(**{name: value for name, value in given.items() if value is not None})
@@ -122,6 +137,7 @@ class AsyncMemory:
                     settings=settings,
                     policy=policy or Policy(),
                     summariser=model or settings.model,
+                    redact=redact,
                     server=server,
                 )
             except BaseException:
@@ -421,6 +437,13 @@ class AsyncMemory:
     async def rebuild(self, thread_id: str) -> tuple[str, ...]:
         """Write the thread's withdrawn summaries again and return their ids; raises ModelError."""
         return await self._consolidator.rebuild(check_thread_id(thread_id))
+
+    async def retention(self, thread_id: str) -> Retention:
+        """Measure, without a model, what the summaries in the thread's window keep of the messages under them.
+
+        Reads every covered message. A thread without summaries has nothing to measure.
+        """
+        return await of_thread(self.conversational, self.summary, check_thread_id(thread_id), self._redact)
 
     async def threads(self, *, limit: int = 100) -> tuple[Thread, ...]:
         """Return the namespace's threads with their counters, the latest change first."""

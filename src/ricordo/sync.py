@@ -10,6 +10,7 @@ from typing import Any, Self
 from ricordo.config import Policy
 from ricordo.consolidation.expand import Depth
 from ricordo.consolidation.paging import DEFAULT_MAX_TOKENS
+from ricordo.consolidation.redact import Redact, redact_secrets
 from ricordo.consolidation.summarise import Summariser
 from ricordo.loop import run
 from ricordo.memory import AsyncMemory
@@ -27,6 +28,7 @@ from ricordo.types import (
     Message,
     Pruning,
     RawMessage,
+    Retention,
     Summary,
     Thread,
     ToolExecution,
@@ -251,16 +253,24 @@ class Memory:
         data_dir: str | Path | None = None,
         model: Summariser | str | None = None,
         policy: Policy | None = None,
+        redact: Redact | None = redact_secrets,
     ) -> Self:
         """Open the memory, migrating the database where needed; opening again changes nothing.
 
         Without a URL (argument or RICORDO_DATABASE_URL) the embedded PostgreSQL in `data_dir` is started, or
         joined where it runs. `model` names the model that summarises at any OpenAI-compatible server
         (OPENAI_BASE_URL, OPENAI_API_KEY), or is a summariser; without one (argument or RICORDO_MODEL) summaries
-        are extracted without a model. Raises DatabaseUnavailableError, ExtensionMissingError, SchemaTooNewError,
-        EmbeddedServerError and ConfigurationError.
+        are extracted without a model. `redact` takes the text of a message and returns what may be summarised of it;
+        by default common secrets are replaced, with None nothing is. Originals stay as they are.
+
+        Raises DatabaseUnavailableError, ExtensionMissingError, SchemaTooNewError, EmbeddedServerError and
+        ConfigurationError.
         """
-        return cls(run(AsyncMemory.open(url, namespace=namespace, data_dir=data_dir, model=model, policy=policy)))
+        return cls(
+            run(
+                AsyncMemory.open(url, namespace=namespace, data_dir=data_dir, model=model, policy=policy, redact=redact)
+            )
+        )
 
     def close(self) -> None:
         """Close the connections; an embedded server that nobody uses any more stops by itself."""
@@ -458,6 +468,13 @@ class Memory:
     def rebuild(self, thread_id: str) -> tuple[str, ...]:
         """Write the thread's withdrawn summaries again and return their ids; raises ModelError."""
         return run(self._async.rebuild(thread_id))
+
+    def retention(self, thread_id: str) -> Retention:
+        """Measure, without a model, what the summaries in the thread's window keep of the messages under them.
+
+        Reads every covered message. A thread without summaries has nothing to measure.
+        """
+        return run(self._async.retention(thread_id))
 
     def threads(self, *, limit: int = 100) -> tuple[Thread, ...]:
         """Return the namespace's threads with their counters, the latest change first."""

@@ -346,3 +346,42 @@ class Verification:
     def ok(self) -> bool:
         """Whether nothing was found wrong."""
         return not self.faults
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How many distinct atoms of a source a summary keeps.
+
+    Of `atoms`, `kept` stand in the summary's lines, `keyed` only in its recall keys, and `reachable` in what an
+    expansion brings back.
+    """
+
+    _: KW_ONLY
+    atoms: int = 0
+    kept: int = 0
+    keyed: int = 0
+    reachable: int = 0
+
+    def __add__(self, other: Kept) -> Kept:
+        """Return the counts of two sources together."""
+        return Kept(
+            atoms=self.atoms + other.atoms,
+            kept=self.kept + other.kept,
+            keyed=self.keyed + other.keyed,
+            reachable=self.reachable + other.reachable,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What summaries keep of the messages under them, in all and by kind of atom.
+
+    The kinds are "identifier", "name", "number", "date", "path", "url" and "error"; those that do not occur are left
+    out. An atom under two summaries counts twice.
+    """
+
+    _: KW_ONLY
+    summaries: int
+    messages: int
+    total: Kept
+    kinds: Mapping[str, Kept] = field(default_factory=dict[str, Kept])

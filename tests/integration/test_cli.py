@@ -107,6 +107,7 @@ def test_every_command_has_help_that_fits_its_line(run: Run) -> None:
             "summaries",
             "expand",
             "verify",
+            "retention",
             "forget",
             "rebuild",
             "db",

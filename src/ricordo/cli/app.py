@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
-from ricordo.cli import conversations, database, forgetting, output, summaries, tour
+from ricordo.cli import conversations, database, forgetting, output, retention, summaries, tour
 from ricordo.cli.options import Common, with_common
 from ricordo.errors import RicordoError
 
@@ -54,6 +54,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "summaries": summaries.summaries,
     "expand": summaries.expand,
     "verify": summaries.verify,
+    "retention": retention.retention,
     "forget": forgetting.forget,
     "rebuild": forgetting.rebuild,
 }

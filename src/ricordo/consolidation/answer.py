@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -13,7 +14,11 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from ricordo.consolidation.draft import EMPTY_SECTION, HEADINGS, Draft, Line
 from ricordo.errors import ModelAnswerError, ModelRefusalError
 from ricordo.messages import searchable, shorten
+from ricordo.tokens import count
 from ricordo.types import LineStatus, Section
+
+ANSWER_TOKENS = 4_000
+"""The most tokens that a model may answer with, as published."""
 
 DESCRIPTION_WORDS = 12
 """The most words that a description has; the least that a model is asked for are 8."""
@@ -152,11 +157,9 @@ def _fails(text: str) -> bool:
 
 
 def _parse_json(text: str) -> Draft | None:
-    from json_repair import repair_json  # noqa: PLC0415  (only needed once a model has answered)
-
     start = min(_START.finditer(text), key=lambda match: len(match[0]) == 1)
     try:
-        value: Any = repair_json(_BROKEN_ESCAPE.sub("\\1\ufffd", text[start.start() :]), return_objects=True)
+        value = _loaded(_BROKEN_ESCAPE.sub("\\1\ufffd", text[start.start() :]))
     except (RecursionError, ValueError):
         raise ModelAnswerError("the model's notes are nested without end") from None
     candidates = cast("list[Any]", value) if isinstance(value, list) else [value]
@@ -168,6 +171,21 @@ def _parse_json(text: str) -> Draft | None:
                 raise ModelAnswerError(f"the model's notes are malformed: {error.error_count()} faults") from error
             return _draft(answer.description, map(_tidied, answer.items))
     return None
+
+
+def _loaded(text: str) -> Any:
+    """Return what JSON says; where it is broken it is repaired, in time that may grow with the square of its length."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        from json_repair import repair_json  # noqa: PLC0415  (only needed once a model has answered badly)
+
+        size = count(text)
+        if size > ANSWER_TOKENS:
+            raise ModelAnswerError(
+                f"the model's notes are broken, and too long to mend: {size} tokens, {ANSWER_TOKENS} were asked for"
+            ) from None
+        return repair_json(text, return_objects=True, skip_json_loads=True)
 
 
 def _tidied(item: Item) -> Item:

@@ -15,6 +15,7 @@ from ricordo.consolidation.plan import Plan, Refusal, plan
 from ricordo.consolidation.pruner import Pruner
 from ricordo.consolidation.rebuild import Rebuilder
 from ricordo.consolidation.record import numbered, record
+from ricordo.consolidation.redact import Redact
 from ricordo.consolidation.source import SourceMessage
 from ricordo.consolidation.standing import Standing, Wish, policy_of, standing
 from ricordo.consolidation.summarise import Summariser
@@ -39,8 +40,9 @@ class Consolidator:
         settings: Settings,
         policy: Policy,
         model: Summariser | str | None,
+        redact: Redact | None,
     ) -> None:
-        """Use an open database; `model` as `Memory.open` takes it."""
+        """Use an open database; `model` and `redact` as `Memory.open` takes them."""
         self._database = database
         self._conversational = conversational
         self._summaries = summaries
@@ -48,7 +50,7 @@ class Consolidator:
         self._policy = policy
         self._ledger = Ledger(database, summaries)
         self._pruner = Pruner(database, self._ledger)
-        self._composer = Composer(settings, model)
+        self._composer = Composer(settings, model, redact=redact)
         self._rebuilder = Rebuilder(database, self._composer)
         self._condenser = Condenser(database, summaries, self._composer)
 

@@ -197,6 +197,7 @@ SELECT source_digest FROM ricordo.summary_memory WHERE namespace = %(namespace)s
 -- Put a rebuilt summary in the place of an emptied one.
 UPDATE ricordo.summary_memory
 SET stale = false, description = %(description)s, content = %(content)s, items = %(items)s::json,
+    recall_keys = %(recall_keys)s::json, retention = %(retention)s,
     tokens = %(tokens)s, reference_tokens = %(reference_tokens)s,
     source_digest = %(source_digest)s, model = %(model)s, prompt_version = %(prompt_version)s
 WHERE namespace = %(namespace)s AND id = %(id)s::uuid AND stale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,8 @@ def record(
         "description": composition.description,
         "content": composition.content,
         "items": encode_items(_placed(item, sources) for item in composition.items),
+        "recall_keys": json.dumps(composition.recall_keys),
+        "retention": composition.retention,
         "tokens": composition.tokens,
         "reference_tokens": count(f"[Summary ID: {id}] {composition.description}") + 1,
         "model": composition.model,

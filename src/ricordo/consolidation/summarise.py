@@ -12,7 +12,7 @@ from importlib import resources
 from itertools import accumulate
 from typing import Protocol
 
-from ricordo.consolidation.answer import SCHEMA, parse, tidy
+from ricordo.consolidation.answer import ANSWER_TOKENS, SCHEMA, parse, tidy
 from ricordo.consolidation.draft import Draft, Line, render
 from ricordo.consolidation.source import Chunk, SourceMessage
 from ricordo.errors import ModelAnswerError
@@ -26,9 +26,6 @@ PROMPT_VERSION = "1"
 CHUNK_LIMIT = 32_000
 """Tokens of source for one model call: models attend worse to the middle of longer inputs (Liu et al., "Lost in the
 Middle", 2023), and a summary of several chunks costs no more than one of a single chunk."""
-
-ANSWER_TOKENS = 4_000
-"""The most tokens that a model may answer with, as published."""
 
 INSTRUCTION_TOKENS = 600
 """The most tokens that a prompt has besides the messages and, in a repair, the notes."""
@@ -124,9 +121,6 @@ class ModelSummariser:
             tokens = completion.input_tokens or tokens
         finally:
             self.spent.input_tokens += tokens
-        size = count(completion.text)
-        if size > ANSWER_TOKENS:
-            raise ModelAnswerError(f"the model's answer has {size} tokens, at most {ANSWER_TOKENS} were asked for")
         return await asyncio.to_thread(parse, completion.text)
 
 

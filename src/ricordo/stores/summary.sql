@@ -41,9 +41,9 @@ WHERE namespace = %(namespace)s AND id = %(id)s::uuid AND kind = 'text'
 -- Store a summary.
 INSERT INTO ricordo.summary_memory (
     namespace, id, thread_id, kind, level, first_seq, last_seq, message_count, description, content, items, recall_keys,
-    source_tokens, tokens, reference_tokens, source_digest, source_text, model, prompt_version, created_at
+    source_tokens, tokens, reference_tokens, retention, source_digest, source_text, model, prompt_version, created_at
 ) VALUES (
     %(namespace)s, %(id)s::uuid, %(thread_id)s, %(kind)s, %(level)s, %(first_seq)s, %(last_seq)s, %(message_count)s,
-    %(description)s, %(content)s, %(items)s::json, '[]', %(source_tokens)s, %(tokens)s, %(reference_tokens)s,
-    %(source_digest)s, %(source_text)s::json, %(model)s, %(prompt_version)s, clock_timestamp()
+    %(description)s, %(content)s, %(items)s::json, %(recall_keys)s::json, %(source_tokens)s, %(tokens)s,
+    %(reference_tokens)s, %(retention)s, %(source_digest)s, %(source_text)s::json, %(model)s, %(prompt_version)s, clock_timestamp()
 )

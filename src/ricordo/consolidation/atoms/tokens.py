@@ -23,7 +23,7 @@ _SCHEME = re.compile(r"^[a-z0-9]+://(?:www\.)?")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b")
 _WINDOWS = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|\\\\[A-Za-z][\w.-]{1,60}\\(?=\w))[\w.\\$~+-]{0,300}")
 _IN_TOKEN = "[A-Za-z0-9_À-ɏ@#~./+:=&$%-]"
-_ORDINARY = r"(?!(?i:docker|make)file)[A-Za-zÀ-ɏ][a-zÀ-ɏ-]*+[.:]?|\d++"
+_ORDINARY = r"(?!(?i:docker|make)file)[A-Za-zÀ-ɏ][a-zÀ-ɏ-]*+[.:]?|[0-9]++"
 """A word without inner capitals, or a figure: neither is a token of any kind."""
 
 _CHUNK = re.compile(rf"(?<!{_IN_TOKEN})(?!(?:{_ORDINARY})(?!{_IN_TOKEN}|\(\))){_IN_TOKEN}++(?:\(\))?")

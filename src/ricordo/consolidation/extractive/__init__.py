@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from ricordo.consolidation.atoms import AtomIndex, atoms
@@ -19,6 +20,9 @@ from ricordo.tokens import count
 WINDOW = 200_000
 """Tokens of one chunk. Time and memory grow linearly with it; nothing else limits it."""
 
+
+SPARE_TRIES = 16
+"""Lines that are tried for the room that is left behind the last one that fits."""
 
 DESCRIPTION_SHARE = 4
 """A description longer than this part of what the headings leave is cut down to its fewest words."""
@@ -81,17 +85,21 @@ def _grounding(messages: Sequence[SourceMessage]) -> Callable[[Candidate], bool]
 
 
 def _fitted(description: str, units: Sequence[Candidate], chosen: list[int], budget: int, form: int) -> Draft:
-    """Give up lines until the whole fits, the last chosen first: costs that were counted apart may add up to more."""
+    """Give up the lines chosen last until the whole fits, but for shorter ones: costs counted apart may add up."""
     closings = Closings(units)
-    draft = Draft(description=description, lines=())
-    kept: list[int] = []
-    for place in chosen:
-        lines = tuple(_line(units[one], closings) for one in sorted([*kept, place]))
-        longer = Draft(description=description, lines=lines)
-        if size_of(longer, form) <= budget:
+
+    def drafted(places: Sequence[int]) -> Draft:
+        lines = tuple(_line(units[place], closings) for place in sorted(places))
+        return Draft(description=description, lines=lines)
+
+    def fits(places: Sequence[int]) -> bool:
+        return size_of(drafted(places), form) <= budget
+
+    kept = chosen[: bisect_left(range(len(chosen)), True, key=lambda last: not fits(chosen[: last + 1]))]
+    for place in chosen[len(kept) + 1 :][:SPARE_TRIES]:
+        if fits([*kept, place]):
             kept.append(place)
-            draft = longer
-    return draft
+    return drafted(kept)
 
 
 def _line(unit: Candidate, closings: Closings) -> Line:
