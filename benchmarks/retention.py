@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,6 +12,7 @@ from benchmarks.measure import Result, at_least
 from benchmarks.retention_parts import methods
 from benchmarks.retention_parts.cases import Case, Half, cases
 from benchmarks.retention_parts.expansion import Expansions
+from benchmarks.retention_parts.peers import Peer, langmem
 from benchmarks.retention_parts.report import BUDGETS, Scores, write
 from ricordo import AsyncMemory
 from ricordo.consolidation.atoms import AtomIndex
@@ -21,6 +20,7 @@ from ricordo.consolidation.atoms import AtomIndex
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("RICORDO_TRANSCRIPTS", ROOT.parent / "shared/data/transcripts"))
 PAGE = ROOT / "docs/retention.md"
+HALVES: tuple[Half, ...] = ("develop", "report")
 
 Windows: TypeAlias = Callable[[Case, int], Sequence[str]]
 """The windows of one method for a case and a budget in tokens: several where it may be set up in several ways."""
@@ -31,40 +31,37 @@ async def run(url: str) -> list[Result]:
     if not DATA.is_dir():  # noqa: ASYNC240  (one look at the disk before everything)
         return [Result("retention", "skipped", "", f"no transcripts in {DATA}; RICORDO_TRANSCRIPTS names them", True)]
     scores: dict[Half, Scores] = {}
-    async with await AsyncMemory.open(url, namespace="retention") as memory:
-        for half in ("develop", "report"):
-            found = cases(DATA, half)
-            scores[half] = Scores(cases=found)
-            await _windows(found, scores[half])
-            await _expansions(memory, found, scores[half])
+    with langmem() as peer:
+        async with await AsyncMemory.open(url, namespace="retention") as memory:
+            for half in HALVES:
+                found = cases(DATA, half)
+                scores[half] = Scores(cases=found)
+                await _windows(found, scores[half], peer)
+                await _expansions(memory, found, scores[half])
     write(PAGE, scores)
     return _results(scores["report"])
 
 
-def _methods() -> Mapping[str, Windows]:
+def _methods(peer: Peer | None) -> Mapping[str, Windows]:
     """Return the other methods by their names; langmem's only where it is installed."""
     found: dict[str, Windows] = {
         "truncate oldest": lambda case, budget: [methods.newest(case.source, budget)],
         "mask tool outputs": lambda case, budget: [methods.masked(case.source, budget, outputs=case.outputs)],
     }
-    try:
-        langmem = importlib.import_module("benchmarks.retention_parts.langmem")
-    except ModuleNotFoundError:
-        return found
-    return found | {"langmem": lambda case, budget: langmem.windows(case.source, budget)}
+    return found | {"langmem": lambda case, budget: peer.windows(case.source, budget)} if peer else found
 
 
-async def _windows(found: Sequence[Case], scores: Scores) -> None:
+async def _windows(found: Sequence[Case], scores: Scores, peer: Peer | None) -> None:
     """Score the windows of every method at every budget; of several ways to set one up, the best one counts."""
-    others = _methods()
+    others = _methods(peer)
     for percent in BUDGETS:
         for case in found:
-            whole, lines = await methods.ricordo(case.source, case.tokens * percent // 100)
+            budget = case.tokens * percent // 100
+            whole, lines = await methods.ricordo(case.source, budget)
             scores.add("ricordo", percent, case, [AtomIndex([whole])])
             scores.add("ricordo, without recall keys", percent, case, [AtomIndex([lines])])
             for name, windows in others.items():
-                made = await asyncio.to_thread(partial(windows, case, case.tokens * percent // 100))
-                scores.add(name, percent, case, [AtomIndex([window]) for window in made])
+                scores.add(name, percent, case, [AtomIndex([window]) for window in windows(case, budget)])
 
 
 async def _expansions(memory: AsyncMemory, found: Sequence[Case], scores: Scores) -> None:

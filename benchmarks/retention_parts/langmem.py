@@ -1,9 +1,16 @@
-"""langmem's `summarize_messages` as its documentation uses it, with ricordo's extractive summariser as its model."""
+"""langmem's `summarize_messages` as its documentation uses it, with ricordo's extractive summariser as its model.
+
+langmem needs other versions of shared dependencies than ricordo, so this runs as a process of its own, in the
+environment of `requirements/bench.lock`: a line of JSON with messages and a budget in, a line with the windows out.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -11,10 +18,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langmem.short_term import RunningSummary, summarize_messages
 
-from benchmarks.retention_parts.methods import tail
+from benchmarks.retention_parts.tail import tail
 from ricordo.consolidation.extractive import extract
 from ricordo.consolidation.source import SourceMessage
-from ricordo.messages import ParsedMessage
 from ricordo.tokens import count
 
 SUMMARY_SHARES = (0.25, 0.5, 0.75)
@@ -50,12 +56,21 @@ class _StandIn(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage("\n".join(lines)))])
 
 
-def windows(messages: Sequence[ParsedMessage], budget: int) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as the benchmark hands it over; `waits` where tool calls in it have no result yet."""
+
+    role: str
+    text: str
+    waits: bool
+
+
+def windows(messages: Sequence[Said], budget: int) -> list[str]:
     """Return the window that langmem leaves at the end of the conversation, for each share of the summary."""
     return [_window(messages, budget, int(budget * share)) for share in SUMMARY_SHARES]
 
 
-def _window(messages: Sequence[ParsedMessage], budget: int, summary_tokens: int) -> str:
+def _window(messages: Sequence[Said], budget: int, summary_tokens: int) -> str:
     """Follow the conversation turn by turn, as an agent does, summarising whenever the window is full."""
     told = [_message(place, one) for place, one in enumerate(messages)]
     running: RunningSummary | None = None
@@ -63,7 +78,7 @@ def _window(messages: Sequence[ParsedMessage], budget: int, summary_tokens: int)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         for place, one in enumerate(messages, 1):
-            if one.calls and place < len(messages):
+            if one.waits and place < len(messages):
                 continue
             result = summarize_messages(
                 told[:place],
@@ -79,7 +94,7 @@ def _window(messages: Sequence[ParsedMessage], budget: int, summary_tokens: int)
     return tail(summary, budget) + tail(recent, max(budget - count(summary), 0))
 
 
-def _message(place: int, one: ParsedMessage) -> AnyMessage:
+def _message(place: int, one: Said) -> AnyMessage:
     """Return a message with its calls as text: ids and pairing play no part in what is summarised."""
     kind: Callable[..., AnyMessage] = AIMessage if one.role == "assistant" else HumanMessage
     return kind(one.text, id=str(place), name=one.role)
@@ -96,3 +111,10 @@ def _counted(messages: Iterable[Any]) -> int:
 def _between(text: str, before: str, after: str) -> str:
     _, found, rest = text.partition(before)
     return rest.rpartition(after)[0] if found else ""
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        asked = json.loads(line)
+        found = windows([Said(*message) for message in asked["messages"]], asked["budget"])
+        print(json.dumps(found), flush=True)

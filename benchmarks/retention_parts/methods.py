@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.retention_parts.tail import tail
 from ricordo.config import Settings
 from ricordo.consolidation.compose import Composer
 from ricordo.consolidation.recall import recall_line
@@ -43,15 +44,6 @@ def masked(messages: Sequence[ParsedMessage], budget: int, *, outputs: frozenset
         if one.role in outputs and place and count("\n".join(lines)) > budget:
             lines[place] = _line(one.role, MASK)
     return tail("\n".join(lines), budget)
-
-
-def tail(text: str, budget: int) -> str:
-    """Return the longest end of a text that has at most `budget` tokens, found by bisection."""
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if count(text[middle:]) <= budget else (middle + 1, high)
-    return text[low:]
 
 
 def _line(role: str, text: str) -> str:

@@ -11,7 +11,7 @@ CHARACTERS_PER_TOKEN = 2
 """What a token holds at least in JSON, code and most languages, so that what was found still fits the page."""
 
 LEAD = 20
-"""Characters before the first word that matches: what it is the value of."""
+"""Characters before the first word that matches and behind the last: what is asked for stands beside a match."""
 
 _WORD = re.compile(r"[^\W_]+")
 _STOP = STOP_WORDS["en"] | STOP_WORDS["it"]
@@ -30,12 +30,13 @@ def passage(text: str, weights: Mapping[str, float], tokens: int) -> int:
     first character. Linear in the text.
     """
     span = tokens * CHARACTERS_PER_TOKEN
+    reach = max(span - 2 * LEAD, LEAD)
     weights = {word: weight for lexeme, weight in weights.items() for word in _WORD.findall(lexeme)}
     found = [(word.start(), word[0].casefold()) for word in _WORD.finditer(text) if word[0].casefold() in weights]
     held: dict[str, int] = {}
     best, start, weight, end = 0.0, LEAD, 0.0, 0
     for place, word in found:
-        while end < len(found) and found[end][0] <= place + span:
+        while end < len(found) and found[end][0] <= place + reach:
             entering = found[end][1]
             weight += weights[entering] if not held.get(entering) else 0.0
             held[entering] = held.get(entering, 0) + 1

@@ -124,7 +124,9 @@ _KEY_ENDS = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:\s|\\{1,4}[nr]){1,4}+"
 _WHOLE_KEY = rf"{_KEY_BEGINS}[^-]*+(?:-(?!----)[^-]*+)*+{_KEY_ENDS}"
 _CUT_AT_ITS_END = (
-    rf"{_KEY_BEGINS}(?:{_BREAK}[A-Za-z0-9+/]{{16,}}+={{0,2}})*+(?:{_BREAK}[A-Za-z0-9+/]{{1,64}}+(?=…|\.{{3}}|\Z))?"
+    rf"{_KEY_BEGINS}(?:{_BREAK}[A-Za-z0-9+/]{{16,}}+={{0,2}})*+"
+    # The rest of a last line, which stands by itself.
+    rf"(?:{_BREAK}[A-Za-z0-9+/]{{1,15}}+={{0,2}}(?=[\r\n\\\"'`…]|\.{{3}}|\Z))?"
 )
 _CUT_AT_ITS_BEGINNING = (
     rf"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{{16,80}}+={{0,2}}{_BREAK}){{1,64}}+"
