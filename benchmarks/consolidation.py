@@ -13,7 +13,8 @@ from benchmarks.place import TEXT
 from ricordo import AsyncMemory
 from ricordo.consolidation.chunk import chunk
 from ricordo.consolidation.source import SourceMessage
-from ricordo.consolidation.summarise import CHUNK_LIMIT
+from ricordo.consolidation.summarise import ModelSummariser
+from ricordo.models import ChatModel
 from ricordo.testing import ModelServer, slow, well
 from ricordo.tokens import count
 from ricordo.types import RawMessage
@@ -48,10 +49,13 @@ async def _cost(memory: AsyncMemory, server: ModelServer) -> list[Result]:
     total = time.perf_counter() - start
     calls = len(server.requests) - asked
     sources = [
-        SourceMessage(number=1, role="user", text=TEXT, timestamp=None, tokens=message.tokens)
-        for message in await memory.conversational.list("t", limit=MESSAGES, include_covered=True)
+        SourceMessage(
+            number=number, role=message.role, text=message.content, timestamp=message.timestamp, tokens=message.tokens
+        )
+        for number, message in enumerate(await memory.conversational.list("t", limit=MESSAGES, include_covered=True), 1)
     ]
-    chunks = len(chunk(sources, budget=CHUNK_LIMIT, count=count))
+    window = ModelSummariser(ChatModel("gpt-5-mini", base_url=server.base_url)).window
+    chunks = len(chunk(sources, budget=window, count=count))
     waited = calls * LATENCY
     return [
         at_most(

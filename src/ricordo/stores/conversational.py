@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
@@ -44,8 +43,7 @@ class Counters(NamedTuple):
     policy: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _NewMessage:
+class _NewMessage(NamedTuple):
     """A message ready to be inserted: every value in a form that PostgreSQL stores."""
 
     id: str
@@ -190,7 +188,7 @@ class AsyncConversationalMemory:
         if keys is not None:
             rows = await self._append_keyed(thread_id, new, pinned=pinned, metadata=extra)
         elif len(new) == 1:
-            params = self._params(**asdict(new[0]), thread_id=thread_id, pinned=pinned, metadata=extra)
+            params = self._params(**new[0]._asdict(), thread_id=thread_id, pinned=pinned, metadata=extra)
             rows = await self._database.fetch(_SQL["append_one"], params)
         else:
             params = self._append_params(thread_id, new, pinned=pinned, metadata=extra)
